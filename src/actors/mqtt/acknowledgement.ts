@@ -25,7 +25,10 @@ export const ENDED: Failure<Ended> = failed({ kind: 'ended' });
 /** Reason codes of refusals begin here (MQTT 5, section 2.4). */
 const FIRST_REFUSAL_CODE = 0x80;
 
-/** Called with the broker's answer. `codes`: the reason code of each topic, if the broker has sent them. */
+/**
+ * Called with the broker's answer, as the package `mqtt` reports it. `codes` has the reason code of each
+ * topic, if the broker has sent them.
+ */
 export type OnAnswer = (error: Error | null | undefined, codes?: readonly number[]) => void;
 
 /** The reason code of an error that the broker has sent; 0 for any other error. */
@@ -34,8 +37,8 @@ export function reasonCodeOf(error: Error): number {
 }
 
 /**
- * Undefined if no topic is refused. `codes`: the broker's reason code of each topic. `reasonNames`: the texts
- * for people, by reason code.
+ * Undefined if no topic is refused. `codes` has the broker's reason code of each topic, and `reasonNames`
+ * has the texts for people, by reason code.
  */
 export function refusalIn(
   topics: readonly string[],

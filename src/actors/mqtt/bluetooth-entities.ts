@@ -16,6 +16,7 @@ import { distinctLabels } from './entity-names.js';
 export function bluetoothEntities(node: DisplayedNode): readonly Draft[] {
   const topic = `${node.topic}/bluetooth`;
   const records = node.branch.records<BluetoothRecord>('bluetooth');
+  // There is at most one record, because the node uses one adapter.
   return records.flatMap((record) => [
     ...adapterEntities(topic, node.control),
     ...knownDevices(record).flatMap((device) => deviceEntities(device, topic, node.control)),
@@ -66,7 +67,7 @@ interface AdapterState {
   readonly icon: string;
 }
 
-/** Without `control`, a sensor in place of the switch. */
+/** Makes a switch, or a sensor if `control` is false. */
 function adapterStateEntity(state: AdapterState, control: boolean): Draft {
   const { key, name, topic, expression, onWord, offWord, icon } = state;
   const stateFields = (on: string, off: string): EntityMembers => ({
@@ -74,6 +75,7 @@ function adapterStateEntity(state: AdapterState, control: boolean): Draft {
     value_template: ifJson(`'${on}' if ${expression} else '${off}'`),
     icon,
   });
+  // A binary sensor has the states ON and OFF in Home Assistant. A switch may have other names for them.
   if (!control) return { key, platform: 'binary_sensor', name, fields: stateFields('ON', 'OFF') };
   const fields = { ...stateFields(onWord, offWord), ...wordSwitchFields(`${topic}/set`, onWord, offWord) };
   return { key, platform: 'switch', name, fields };
@@ -134,7 +136,7 @@ function deviceEntities(
   return [connectionSensor, batterySensor, connectSwitch];
 }
 
-/** `deviceFilter`: the filter of Jinja2 that selects the device in the list of known devices. */
+/** `deviceFilter` is the filter of Jinja2 that selects the device in the list of known devices. */
 function batteryEntity(key: string, label: string, topic: string, deviceFilter: string): Draft {
   const batteryFilters = "selectattr('battery', 'defined') | map(attribute='battery') | list";
   const batteries = `(${KNOWN_DEVICES_EXPRESSION} | ${deviceFilter} | ${batteryFilters})`;

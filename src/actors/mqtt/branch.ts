@@ -1,5 +1,5 @@
-// Decides which record becomes which topic, and which text each topic of the node's branch has now. Topics in
-// this file are relative to the node's topic. Pure.
+// Decides which record becomes which topic, and which text each topic of the node's branch has now. Topics
+// in this file are relative to the node's topic. Pure.
 
 import {
   type Backend,
@@ -63,7 +63,7 @@ export interface NamedRecord<T> {
   readonly record: T;
 }
 
-/** Collections whose records become entities in Home Assistant. */
+/** Collections whose records become entities in Home Assistant. All of `RECORD_TOPICS` are among them. */
 const ENTITY_COLLECTIONS: readonly Collection[] = [
   'audio.server',
   'audio.outputs',
@@ -128,7 +128,7 @@ export class Branch {
   readonly #names = new Map<Collection, UniqueNames>();
   /** The newest answer for each polled topic. */
   readonly polled = new Map<PolledTopic, string>();
-  /** By enabled child. */
+  /** The health of each enabled child. */
   readonly #health = new Map<string, BackendHealth>();
   served: ServedRecord | undefined;
 
@@ -145,6 +145,7 @@ export class Branch {
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
+    // The batch does not replace `polled`, which comes from requests. Nothing drops the record `served`.
     if (isWhole) {
       this.#rows.clear();
       this.#names.clear();
@@ -230,6 +231,7 @@ export class Branch {
   #apply(change: Change): void {
     if (change.kind === 'drop') {
       this.#rows.get(change.collection)?.delete(change.key);
+      // Only outputs, inputs and cards are in `#names`, and their keys are numbers.
       this.#names.get(change.collection)?.release(Number(change.key));
       if (change.collection === 'backends') this.#health.delete(change.key);
     } else if (change.collection === 'backends') {
@@ -250,8 +252,8 @@ export class Branch {
       rows.set(key, { json, topic: undefined, entityFingerprint: '', publishedName: '', recordName: '' });
       return;
     }
-    // Some records, such as those of players, have no `name`. Only the names of outputs, inputs and cards
-    // are used.
+    // Some records, such as those of players, have no `name`, so `record.name` is undefined in spite of its
+    // type. This does no harm, because only the names of outputs, inputs and cards are used.
     const record = JSON.parse(json) as { readonly name: string };
     const name = this.#uniqueName(collection, key, record.name);
     const entityFingerprint = JSON.stringify([name, JSON.stringify(record, ENTITY_MEMBERS)]);

@@ -79,7 +79,7 @@ export class MqttBridge implements BridgeActor {
   /** The last reported reason why the node is not connected; '' while the branch is served. */
   #reportedReason = '';
   #loggedPasswordOddities: string | undefined;
-  /** The hostname and the enabled children, on which the answer to `server` depends, at the last check. */
+  /** The hostname and the enabled children at the last check. The answer to `server` depends on them. */
   #serverFacts = '';
 
   constructor(parts: BridgeParts) {
@@ -92,6 +92,7 @@ export class MqttBridge implements BridgeActor {
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
       const { keeps, updated: eventType } = COLLECTION_SPECS[change.collection];
+      // An action is no state, so it is a message that the broker does not retain.
       if (change.kind === 'put' && keeps === 'actions') {
         const event = `{"event":${JSON.stringify(eventType)},"data":${change.json}}`;
         this.#serving?.publishPassing('event', event);
@@ -115,8 +116,8 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * The package `mqtt` could reconnect by itself, but its pause does not grow. Also, it would neither read
-   * the password's file again nor probe the branch.
+   * The package `mqtt` could reconnect by itself, but its pause does not grow. The package would also
+   * neither read the password's file again nor probe the branch.
    */
   async #attemptUntilStopped(): Promise<void> {
     let failures = 0;
@@ -143,9 +144,12 @@ export class MqttBridge implements BridgeActor {
     if (!address.ok) return failedFor(address.error);
     const { passwordOddities } = address.value;
     this.#logPasswordOddities(passwordOddities);
-    // A slow disk may answer only after `stop`. A connection that begins then would not be ended.
+    // A slow disk may deliver the password's file only after `stop`. Nothing would end a connection that
+    // begins then.
     if (this.#isStopped) return failedFor('the service ends');
     const clientId = clientIdOf(identifier, settings.topic);
+    // The probe has a client id of its own. With the same id, it would end the connection of another node
+    // that has the identifier and topic of this one (`clientIdOf`), before it could find that node.
     const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-probe`));
     if (!probed.ok) {
       const { kind, reason } = probed.error;
@@ -163,7 +167,10 @@ export class MqttBridge implements BridgeActor {
     const { settings, node, clock } = this.#parts;
     /** When the first publication of the branch on this connection ended, in monotonic ms. */
     let settledAtMs = Number.POSITIVE_INFINITY;
-    /** The topics that were logged as left out on this connection, and the text about the other owner. */
+    /**
+     * The topics that were logged as left out on this connection, and the text about another owner of the
+     * device message.
+     */
     const loggedItems = new Set<string>();
     this.#serving = new Serving({
       node,
@@ -278,7 +285,7 @@ export default bridgeThread<'mqtt'>(
     }),
 );
 
-/** Empty if the system call fails, for instance without a free file descriptor. The next poll reads again. */
+/** Empty if the system call fails, for instance if no descriptor is free. The next poll reads again. */
 function interfacesNow(): InterfaceAddresses {
   try {
     return bestFirst(networkInterfaces());

@@ -18,10 +18,11 @@ export interface BrokerAddress {
 }
 
 /**
- * Debian's file of trusted certificates. An administrator may have added the certificate of the house to it,
- * so it is preferred to Node's own list.
+ * Debian's file of trusted certificates. An administrator may have added the certificate of a private
+ * authority to it, so it is preferred to Node's own list.
  */
 const SYSTEM_CERTIFICATES_FILE = '/etc/ssl/certs/ca-certificates.crt';
+/** A larger file is refused. Debian's file of certificates has about 220 kB. */
 const FILE_MAX_BYTES = 4 << 20;
 /**
  * These mode bits let group and others read the password (docs/configuration.md, "MQTT"). The mode was
@@ -40,7 +41,7 @@ export async function brokerAddress(
   // A scheme may have capitals (RFC 3986, section 3.1).
   const certificateFile = /^mqtts:/i.test(url) ? (caFile ?? SYSTEM_CERTIFICATES_FILE) : undefined;
   const certificateBytes = await readBytes(certificateFile, 'mqtt.caFile', clock);
-  // A machine without Debian's file still has Node's own list.
+  // Only a configured file must be readable. A machine without Debian's file still has Node's own list.
   if (!certificateBytes.ok && caFile !== undefined) return certificateBytes;
   const pem = certificateBytes.ok ? certificateBytes.value : undefined;
   const ca = pem === undefined ? undefined : Buffer.from(pem).toString();
@@ -53,8 +54,8 @@ export async function brokerAddress(
 
 /**
  * The value is undefined if there is no path. The error is a text for people, and begins with the
- * configuration's `key`. It is also an error if the file's mode has one of `forbiddenModeBits`, or if the
- * disk does not answer in time.
+ * configuration's `key`. A file whose mode has one of `forbiddenModeBits` is an error, and so is a disk that
+ * does not answer in time.
  */
 async function readBytes(
   path: string | undefined,

@@ -57,8 +57,9 @@ export interface BrokerMessage {
   readonly topic: string;
   readonly text: string;
   /**
-   * True for a message that the broker had stored before the subscription. On a subscription with `rap`
-   * (MQTT 5, section 3.8.3.1) also true for a new message whose sender wants the broker to store it.
+   * True for a message that the broker had stored before the subscription. If the subscription has the
+   * option `rap` (MQTT 5, section 3.8.3.1), this is also true for a new message whose sender wants the
+   * broker to store it.
    */
   readonly retained: boolean;
   /** Where the sender waits for an answer, and the mark that the answer must have (MQTT 5, section 4.10). */
@@ -89,7 +90,7 @@ export class MqttConnection {
   readonly #client: MqttClient;
   readonly #clock: Clock;
   readonly #lookup = new NameLookup();
-  /** Each settles one packet that waits for the broker's answer. A `problem` also ends the connection. */
+  /** Each function settles one packet that waits for an answer. A `problem` also ends the connection. */
   readonly #pending = new Set<(answer: Acknowledgement, problem?: string) => void>();
   /** The largest packet that the broker accepts. */
   #packetBytesMax = Number.POSITIVE_INFINITY;
@@ -137,6 +138,7 @@ export class MqttConnection {
     this.#client.on('disconnect', ({ reasonCode = 0, properties }) => {
       const reasonNames: Readonly<Record<number, string>> = ReasonCodes;
       const reason = properties?.reasonString ?? reasonNames[reasonCode];
+      // The package's name of the code 0 is an empty text. Then the text has the number.
       this.cut(`the broker ended the connection: ${reason || reasonCode}`);
     });
     this.#client.on('packetreceive', ({ cmd }) => {
@@ -211,7 +213,7 @@ export class MqttConnection {
 
   /**
    * If the broker refuses single topics, the connection stays open. It ends after any other error, or if
-   * there is no answer in time. `packetName`: the packet's name in the reason for that end.
+   * there is no answer in time. `packetName` is the packet's name in the reason for that end.
    */
   #sendAndWait(
     packetName: string,
@@ -231,6 +233,7 @@ export class MqttConnection {
         settle(ENDED, `the broker has not acknowledged ${packetName} within ${ACK_DEADLINE_MS / 1000} s`),
       );
       send((error, codes) => {
+        // The answer to a publication has no `codes`: the error has the code of its only topic.
         const refusal = error ? refusalIn(topics, codes ?? [reasonCodeOf(error)], ReasonCodes) : undefined;
         if (refusal !== undefined) settle(failed(refusal));
         else if (error) settle(ENDED, `the broker refuses ${packetName}: ${errorText(error)}`);

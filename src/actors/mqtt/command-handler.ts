@@ -55,13 +55,13 @@ export class CommandHandler {
         this.#refuse(message, unknownWord(text, wordsAt(relativeTopic)));
         continue;
       }
-      // The gateway refuses such a body, too. Here it is refused at once, so that it does not wait.
+      // The gateway would also refuse a body that is too long, but only after the request has waited.
       if (request.invalidBody !== undefined && isTooLongForBody(text)) {
         this.#refuse(message, BODY_TOO_LARGE);
         continue;
       }
-      // The later requests of the message act on the refused choice, so they do not go to the queues. The
-      // queues might accept one of them in place of an older request.
+      // If a choice is refused, the later requests of the message must not run, because they act on that
+      // choice. So they do not go to the queues, which might accept one in place of an older request.
       const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source, size });
       if (isAdded) continue;
       this.#refuse(message, TOO_MANY_COMMANDS);

@@ -5,17 +5,19 @@ import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import type { Result } from '../../protocol/actor/result.js';
 import type { BrokerMessage } from './broker.js';
 
-/** Requests that wait in all queues together. People and home automations send fewer at a time. */
+/**
+ * At most this many requests wait in all queues together. People and home automations send fewer at a time.
+ */
 const WAITING_MAX = 256;
 /**
- * The sum of the sizes of all waiting requests. A command of a person has some hundred characters, but a
- * command with the longest body, topics and correlation data has a size of 256 Ki. After parsing, a command
- * needs up to 20 times as much memory.
+ * The largest sum of the sizes of all waiting requests (`WaitingRequest.size`). A command of a person has
+ * some hundred characters. But body, topic, response topic and correlation data may have 64 KiB each, so two
+ * such commands reach this sum. After parsing, a command needs up to 20 times as much memory.
  */
 const WAITING_SIZE_MAX = 512 * 1024;
 /**
- * Requests that run at one time. A flood of commands may use any number of queues. Without this bound, other
- * clients of the node would not get their turn.
+ * At most this many requests run at one time. A flood of commands may use any number of queues. Without this
+ * bound, other clients of the node would not get their turn.
  */
 const RUNNING_MAX = 16;
 
@@ -34,7 +36,7 @@ export interface QueuedRequest {
   readonly behind?: BehindChoice;
 }
 
-/** The field of a message that requests something, and the earlier field that is a choice. */
+/** The request comes from the member `field` of the message, its choice from the earlier member `choice`. */
 export interface BehindChoice {
   readonly field: string;
   readonly choice: string;
@@ -96,9 +98,10 @@ export class CommandQueues {
   }
 
   /**
-   * If the last waiting choice of the queue is the same, the newer one takes its place. If the choice is
-   * refused, the newer sender gets the refusal. No request overtakes a choice, so without this a flood of
-   * `{"output": ..., "volume": ...}` would fill the queue. Returns false if there is no such choice.
+   * If the last waiting choice of the queue is the same, the newer one takes its place. A flood of
+   * `{"output": ..., "volume": ...}` would otherwise fill the queue: no volume could replace an older one,
+   * because a choice would wait between the two. If the choice is refused, the newer sender gets the
+   * refusal. Returns false if there is no such choice.
    */
   #replaceRepeated(newer: WaitingRequest): boolean {
     if (newer.isChoice !== true) return false;
@@ -146,10 +149,11 @@ export class CommandQueues {
   }
 
   /**
-   * To be called when a choice was refused. Drops the requests that act on it, because they would change
-   * another output. They wait before the next choice of the queue, because no request overtakes a choice.
-   * Among them are those of an older message whose choice was the same (`#replaceRepeated`). A choice may
-   * itself act on the refused one, as in `{"port": ..., "default": true}`.
+   * To be called when a choice was refused. Drops the requests that act on this choice, because they would
+   * change another output. A request without `behind` acts on no choice, and stays. The search ends at the
+   * next such choice of the queue, because no request overtakes a choice. Among the dropped requests are
+   * those of an older message whose choice was the same (`#replaceRepeated`). A choice with `behind` is
+   * dropped, too, as `default` is in `{"port": ..., "default": true}`.
    */
   #dropBehindChoice(queueOfChoice: string): void {
     const waitingInQueue = this.#waiting.filter(({ queue }) => queue === queueOfChoice);

@@ -46,8 +46,9 @@ interface MatchedTopic extends CommandOperations {
 }
 
 /**
- * The order matters. The port comes first, because a new port brings the volume and the mute that the sound
- * server has stored for this port. A loud output must be turned down before it is unmuted.
+ * After the members that are parameters, the members of an object run in this order, and before all others.
+ * The port comes first, because a new port brings the volume and the mute that the sound server has stored
+ * for this port. A loud output must be turned down before it is unmuted.
  */
 const MEMBERS_RUN_FIRST: readonly string[] = ['port', 'volume', 'delta', 'muted', 'balance', 'position'];
 
@@ -82,7 +83,7 @@ function templateOf({ by, name, topic, change }: NamedOperation): string {
 }
 
 function runOrder(member: NamedOperation): number {
-  // The other members act on what this one names: on the new default output, not on the one before.
+  // A parameter names what the other members act on, such as the new default output. So it runs first.
   if (isParameter(member)) return -1;
   const { name } = member;
   return MEMBERS_RUN_FIRST.includes(name) ? MEMBERS_RUN_FIRST.indexOf(name) : MEMBERS_RUN_FIRST.length;
@@ -139,7 +140,8 @@ export function requestsOf(topic: string, payload: string): readonly QueuedReque
   if (valueOperation !== undefined) return [plainValueRequest(matched, valueOperation, payload)];
   const json = boundedJson(payload);
   // A list or `null` also counts as an object. So does a payload that begins like an object, but is broken
-  // or too large to be parsed. If the topic takes objects, an operation refuses such a body.
+  // or too large to be parsed. If the topic takes objects, `memberRequests` passes such a payload to an
+  // operation, which refuses it.
   const isMeantAsObject = typeof json === 'object' || payload.trimStart().startsWith('{');
   const takesWords = words.length > 0;
   const takesThisObject = members.length > 0 && isMeantAsObject;
@@ -181,12 +183,13 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   const values = new Map<string, unknown>(isObject ? Object.entries(json) : []);
   const knownMembers = matched.members.filter(({ name }) => values.has(name));
-  const areAllKnown = knownMembers.length > 0 && knownMembers.length === values.size;
+  const hasOnlyKnownMembers = knownMembers.length > 0 && knownMembers.length === values.size;
   const membersToRun = knownMembers.filter((member) => !isRedundant(member, knownMembers, values));
   const isEachOperationOnce =
     membersToRun.length === new Set(membersToRun.map(({ operation }) => operation)).size;
-  if (areAllKnown && isEachOperationOnce) {
+  if (hasOnlyKnownMembers && isEachOperationOnce) {
     const requests: QueuedRequest[] = [];
+    // The members that come after this field act on what it chooses.
     let choiceField: string | undefined;
     for (const member of membersToRun) {
       const request = memberRequest(params, member, values.get(member.name));
@@ -227,6 +230,7 @@ function memberRequest(
 ): BridgeRequest {
   const { operation, name, bodyMember = name, isBare } = member;
   if (isParameter(member)) {
+    // The operation gets each parameter as a text, even if the value is a number or an object.
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return { operation, params: { ...params, [name]: text } };
   }
@@ -259,14 +263,14 @@ function isReferredKind(parameter: string): parameter is ReferredKind {
 
 /**
  * Settings of the whole node, which several topics set: the default output and the default input. A newer
- * command for such a setting replaces an older one for the same setting, also at another topic.
+ * command for such a setting replaces an older one for the same setting, even if that came at another topic.
  */
 const SETTINGS_OF_NODE: readonly string[] = ['default', 'default input'];
 
-/** Settings that choose on what later commands act. */
+/** These settings choose on what later commands act. No command acts on the default input. */
 const CHOICES: readonly string[] = ['default', 'port', 'profile'];
 
-/** `setting`: what the request sets at the topic; undefined if it replaces no other request. */
+/** `setting` is what the request sets at the topic. It is undefined if the request replaces no other. */
 function queuedRequest(topic: string, request: BridgeRequest, setting?: string): QueuedRequest {
   // The audio backend runs commands one after another, and their order across outputs matters: first a new
   // default, then its volume.

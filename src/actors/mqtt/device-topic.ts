@@ -1,4 +1,5 @@
-// Decides which device message the broker should retain for Home Assistant. It publishes nothing. Pure.
+// Decides which device message the broker should retain for Home Assistant. This file publishes no message.
+// Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
@@ -92,8 +93,8 @@ export class DeviceTopic {
   }
 
   /**
-   * '' if the broker should retain no message. Undefined if the retained message must stay as it is: while
-   * another node owns the device, or while the branch does not know enough for a message.
+   * Returns '' if the broker should retain no message. Returns undefined if the retained message must stay
+   * unchanged, because another node owns the device or the branch does not know enough for a message.
    */
   desiredText(): string | undefined {
     if (this.#otherOwner !== undefined) return undefined;

@@ -12,7 +12,7 @@ import { soundEntities } from './sound-entities.js';
 /** An entity in the device message. */
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
 
-/** By key. */
+/** Each component is found by its entity's key. */
 export type Entities = ReadonlyMap<string, Component>;
 
 interface EntitiesOfBackend {
@@ -58,7 +58,7 @@ function componentOf(node: DisplayedNode, draft: Draft): Component {
 
 /**
  * An entity is available while the node is online, the entity's backend is up, and the draft's own condition
- * is true.
+ * is true. A draft may have no condition. An entity of the daemon itself has no backend and no condition.
  */
 function entityAvailability({ topic }: DisplayedNode, { key, availableWhile }: Draft) {
   const backend = backendOf(key);

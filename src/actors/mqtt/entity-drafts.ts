@@ -3,7 +3,7 @@
 
 import type { Branch } from './branch.js';
 
-/** The node whose records become entities while their backends are up. */
+/** The records of this node become entities. `branch` has no records of a backend that is not up. */
 export interface DisplayedNode {
   readonly identifier: string;
   readonly topic: string;
@@ -29,7 +29,7 @@ export interface Draft {
   readonly availableWhile?: Condition;
 }
 
-/** Holds while the expression over the topic's JSON is true. */
+/** The condition holds while the expression over the topic's JSON is true. */
 interface Condition {
   readonly topic: string;
   readonly expression: string;
@@ -37,8 +37,8 @@ interface Condition {
 
 /**
  * A template in Jinja2 that gives the value of the expression. The expression reads the topic's JSON as
- * `value_json`. An emptied topic has no JSON, and gives `otherwise`. The expression must have a `default`
- * for each member that may be missing, because a missing member is an error.
+ * `value_json`. An emptied topic has no JSON, so the template then has the value `otherwise`. The expression
+ * must have a `default` for each member that may be missing, because a missing member is an error.
  */
 export function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
@@ -141,7 +141,7 @@ interface OnOffSetting {
   readonly key: string;
   readonly name: string;
   readonly topic: string;
-  /** Gives `ON` or `OFF`. */
+  /** The template's value is `ON` or `OFF`. */
   readonly valueTemplate: string;
   /** This member of a command is true or false. */
   readonly commandMember: string;
@@ -162,9 +162,7 @@ export function switchDraft({ control }: DisplayedNode, setting: OnOffSetting): 
   return { key, platform: 'switch', name, fields: { ...stateFields, ...commandFields } };
 }
 
-/**
- * Members of a switch. Its commands and states are the same two words, such as `power_up` and `power_down`.
- */
+/** Members of a switch whose commands are the same two words as its states, such as `start` and `stop`. */
 export function wordSwitchFields(commandTopic: string, onWord: string, offWord: string): EntityMembers {
   return {
     state_on: onWord,

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { printable } from '../../printable.js';
 import { capped } from '../text.js';
 
-/** A longer name is cut where it is displayed. */
+/** Home Assistant gets at most this many characters of a name. */
 const NAME_MAX_CHARACTERS = 100;
 const SLUG_MAX_CHARACTERS = 64;
 const HASH_CHARS = 8;
@@ -21,8 +21,8 @@ function trimmed(name: string): string {
 }
 
 /**
- * '' for a name that has only blanks. A name may contain half of a character of two UTF-16 units (an emoji).
- * The half is replaced, because Home Assistant would refuse the whole device for it.
+ * Returns '' for a name that has only blanks. Most emoji have two UTF-16 units, and a name may contain only
+ * one of them. This half is replaced, because Home Assistant would refuse the whole device for it.
  */
 export function displayName(name: string): string {
   // UTF-8 cannot have half of a character, so the buffer replaces the half.

@@ -99,7 +99,7 @@ export function branchOfDevice(text: string): string | undefined {
 const NO_MAC = '00:00:00:00:00:00';
 
 /**
- * Link-local: the machine has chosen such an address itself, because no router has given it one.
+ * The machine has chosen a link-local address by itself, because no router has assigned an address to it.
  * `reachableAt` leaves out the link-local addresses of IPv6.
  */
 const LINK_LOCAL_IPV4 = /^169\.254\./;
@@ -124,7 +124,7 @@ export function configurationUrl(
 
 /**
  * The hardware address of the first interface that has one. The best of `interfaces` is the first, and leads
- * to the house's network.
+ * to the local network.
  */
 export function macOf(interfaces: InterfaceAddresses): string | undefined {
   const addresses = Object.values(interfaces).flatMap((interfaceAddresses = []) => interfaceAddresses);

@@ -28,7 +28,8 @@ export function topicsToReadAgain(before: DeviceMessage, after: DeviceMessage): 
   const uses = [...after.entities].flatMap(([key, component]) => {
     if (areEarlierEntitiesUnknown) return usesOf(component);
     const earlier = before.entities.get(key);
-    // Home Assistant subscribes for a new entity, and gets the retained texts.
+    // An entity that is new, or has another platform than before, makes Home Assistant subscribe. So Home
+    // Assistant gets the retained texts.
     if (earlier?.platform !== component.platform) return [];
     const isSame = isHeadSame && JSON.stringify(earlier) === JSON.stringify(component);
     return isSame ? [] : outdatedUses(earlier, component);

@@ -6,7 +6,7 @@ const BYTE_ORDER_MARK = '\ufeff';
 
 /** Line ends and the byte order mark do not count as blanks here, although `\s` matches them. */
 const BLANK = /(?![\r\n\ufeff])\s/.source;
-/** Matches ` secret` and `secret `, and also ` secret` behind a byte order mark. */
+/** This matches ` secret` and `secret `, and also ` secret` behind a byte order mark. */
 const BLANK_AT_AN_END = new RegExp(`^\\ufeff?${BLANK}|${BLANK}$`);
 
 interface Oddity {

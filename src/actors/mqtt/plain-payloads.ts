@@ -18,7 +18,7 @@ interface PlainValue {
   readonly bodyOf: (word: string) => Body | undefined;
 }
 
-/** By the last level of the topic before `/set`. */
+/** Each key is the last level of a topic before `/set`. */
 export const PLAIN_BODIES: Readonly<Record<string, PlainValue>> = {
   volume: { words: [], bodyOf: volumeBody },
   mute: { words: [...SWITCH_WORDS.keys(), TOGGLE_WORD], bodyOf: muteBody },

@@ -45,8 +45,8 @@ const INSTANCE_SUFFIX = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 /**
  * The keys of a player's entities are made from its bus name without `INSTANCE_SUFFIX`, so that they are the
  * same after its next start. If two players have the same name without suffix, the keys of the second are
- * made from `NAME 2`. If an earlier player has the same label, a player's label ends with its place among
- * all players, as in `mpv #3`.
+ * made from `NAME 2`. If an earlier player has the same label, the label of the later one ends with its
+ * place among all players, as in `mpv #3`.
  */
 function playersOf(branch: Branch): readonly DisplayedPlayer[] {
   const counts = new Map<string, number>();

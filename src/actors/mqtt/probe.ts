@@ -11,21 +11,21 @@ import { branchOfDevice } from './home-assistant.js';
 import { ONLINE, type RetainedTopics } from './retained-topics.js';
 import { ownerText } from './topics.js';
 
-/** A node publishes far less. A branch with more topics, or longer topics and texts, belongs to no node. */
+/** A node publishes far less than these two bounds. A branch that exceeds one of them belongs to no node. */
 const TOPICS_MAX = 10_000;
 const CHARS_MAX = 16 * 1024 * 1024;
 const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
 /**
  * A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one
- * branch"). The broker has the same time to send our own question back.
+ * branch"). The probe is also subscribed to its own question. The broker has the same time to send it back.
  */
 const ANSWER_MS = 5_000;
 /**
- * All retained messages have come if none has come for this time after the question. EMQX sends them by a
- * process of its own, so they may come after the question (docs/development/what-we-learnt.md).
+ * The retained messages count as read when none has come for this time. EMQX sends them by a process of its
+ * own, so they may come after the question or the reply behind them (docs/development/what-we-learnt.md).
  */
 export const QUIET_MS = 100;
-/** A broker that sends retained messages all the time is read for this time. */
+/** A broker that sends retained messages without a pause is read no longer than this. */
 const READ_MAX_MS = 5_000;
 
 export interface RetainedState {
@@ -78,8 +78,8 @@ class Probe {
   readonly #connection: BrokerConnection;
   readonly #retained = new Map<string, string>();
   /**
-   * Only these branches and the topics of devices are read. A broker may also send topics that were not
-   * subscribed to.
+   * The probe reads only what is in these branches or at `#deviceTopics`. A broker may also send topics that
+   * were not subscribed to.
    */
   readonly #branches: string[];
   readonly #deviceTopics: string[];
@@ -134,7 +134,8 @@ class Probe {
   async #readDevice(topic: string): Promise<boolean> {
     this.#deviceTopics.push(topic);
     const subscription = await this.#connection.subscribe([topic], { qos: 0 });
-    // If the broker refuses the subscription, the message stays.
+    // If the broker refuses the subscription, the probe goes on without the other node's device message. So
+    // that message is not removed.
     if (!subscription.ok) return subscription.error.kind !== 'ended';
     return this.#unsubscribeWhenRead([topic]);
   }
@@ -142,6 +143,7 @@ class Probe {
   /** A clone of this machine is another living node with the identifier of this node. */
   async #isServedByClone(branch: string): Promise<Result<boolean, Ended>> {
     this.#branches.push(branch);
+    // `readClaim` itself subscribes to the status.
     const claim = await this.#readClaim(branch, [`${branch}/node`, `${branch}/who`]);
     // By now, the branch may belong to a node that is no clone.
     if (claim.ok) return success(claim.value.isAlive && claim.value.node === this.#topics.identifier);
@@ -150,7 +152,7 @@ class Probe {
     return claim.error.kind === 'ended' ? ENDED : success(false);
   }
 
-  /** Reads the retained messages of `filters`, and finds out which node claims the branch. */
+  /** Reads the retained messages of `filters`, and finds out whether a living node claims the branch. */
   async #readClaim(branch: string, filters: readonly string[]): Promise<Result<Claim, ProbeError | Ended>> {
     const who = `${branch}/who`;
     const status = `${branch}/status`;
@@ -171,7 +173,7 @@ class Probe {
     if (!question.ok && question.error.kind === 'ended') return ENDED;
     // Most brokers keep the order: once our question comes back, all retained messages have come.
     const isQuestionBack = question.ok && (await this.#waitFor(questionArrival)) === 'arrived';
-    // The broker's access list may hide the question. Then the reply to an UNSUBSCRIBE is used.
+    // The broker's access list may hide the question. Then the reply to an UNSUBSCRIBE ends the reading.
     const reading = isQuestionBack ? this.#untilQuiet() : this.#unsubscribeWhenRead(filters);
     if (!(await reading)) return ENDED;
     const node = this.#retained.get(`${branch}/node`) ?? '';
@@ -218,7 +220,7 @@ class Probe {
     }
   }
 
-  /** `ended`: the connection has ended before the message arrived. */
+  /** `late` means that `ANSWER_MS` have passed, and `ended` that the connection has ended meanwhile. */
   async #waitFor(arrival: Promise<void>): Promise<'arrived' | 'late' | 'ended'> {
     const arrived = arrival.then(() => 'arrived' as const);
     const ended = this.#connection.ended.then(() => 'ended' as const);

@@ -1,5 +1,5 @@
-// An MQTT command names a thing as it is published. Decides by which name or id the request for this command
-// names the thing. Pure.
+// An MQTT command names an output, input, card or client as it is published. This file decides which name or
+// id stands for it in the request that the command becomes. Pure.
 
 interface NamedRow {
   /** The record's own name. Other records may have it too. */
@@ -11,7 +11,7 @@ interface NamedRow {
 const DIGITS = /^\d+$/;
 
 /**
- * The reference to an output, input or card: its name if the name can mean no other thing, else its id. A
+ * The reference to an output, input or card: its name if the name can mean no other record, else its id. A
  * name under which nothing is published stays as it is.
  */
 export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: string): string {
@@ -24,7 +24,10 @@ export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: s
   return isUnambiguous ? name : id;
 }
 
-/** No two clients have the same name, but the name of a client may be the id of another client. */
+/**
+ * The reference to a client. No two clients have the same name, but a name of digits may be the id of
+ * another client. So a client with such a name is referred to by its id.
+ */
 export function clientReference(
   rowsById: ReadonlyMap<string, { readonly json: string }>,
   name: string,

@@ -42,7 +42,7 @@ export const TOO_MANY_COMMANDS = {
   detail: 'No further command can wait: publish it again later',
 };
 
-/** For a field that comes after a refused choice in the same message, such as a volume after an output. */
+/** Refuses a field after a refused choice in the same message, such as a volume after an output. */
 export function choiceRefused({ field, choice }: BehindChoice): object {
   return {
     type: 'urn:tonearm:problem:choice-refused',

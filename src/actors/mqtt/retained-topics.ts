@@ -82,7 +82,7 @@ export class RetainedTopics {
     this.deviceTopic = this.#device.topic;
   }
 
-  /** The whole topic for a topic that is relative to the node's. */
+  /** Returns the whole topic. `relativeTopic` is what follows the node's topic. */
   wholeTopic(relativeTopic: string): string {
     return `${this.topic}/${relativeTopic}`;
   }
@@ -140,7 +140,7 @@ export class RetainedTopics {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();
     // Another node may have asked who owns this branch while this node still waited for an answer itself. The
-    // status is the answer to that node.
+    // status is the answer to that node. The broker retains it already, so it must be published once more.
     if (isLeftover) this.republish(this.statusTopic);
     this.#refused.clear();
     const otherDeviceTopic = this.otherDeviceTopic(this.#retainedText(this.nodeTopic));
@@ -160,8 +160,8 @@ export class RetainedTopics {
     const isEmptied = text === '';
     // Home Assistant empties the topic when somebody deletes the device there. This changes no owner, and the
     // owner publishes the device again.
-    const branch = isEmptied ? this.#device.otherOwner : branchOfDevice(text);
-    const otherOwner = branch === this.topic ? undefined : branch;
+    const ownersBranch = isEmptied ? this.#device.otherOwner : branchOfDevice(text);
+    const otherOwner = ownersBranch === this.topic ? undefined : ownersBranch;
     const isOwnedHereAsBefore = otherOwner === undefined && this.#device.otherOwner === undefined;
     if (isOwnedHereAsBefore && !isEmptied) return false;
     this.#isDeviceEmptied = isEmptied;
@@ -196,8 +196,8 @@ export class RetainedTopics {
   }
 
   /**
-   * `accepts`: true if the broker accepts a text of this size. A topic that is too long, or whose text is
-   * too large, is emptied, because readers would take its old text for the present state.
+   * `accepts` returns true if the broker accepts a text of this size. A topic that is too long, or whose
+   * text is too large, is emptied, because readers would take its old text for the present state.
    */
   differences(accepts: (topic: string, text: string) => boolean): Differences {
     this.#isDeviceEmptied = false;
@@ -222,7 +222,7 @@ export class RetainedTopics {
       const isTooLarge = !isTooLong && !accepts(topic, text);
       if (isTooLong) tooLong.push(topic);
       if (isTooLarge) tooLarge.push(topic);
-      // A topic that must be emptied may be empty already.
+      // A topic that must be emptied may be empty already. So `addIfDifferent` compares the text once more.
       addIfDifferent(topic, isTooLong || isTooLarge ? '' : text);
     }
     // If the device message is too large, its topic is not emptied: Home Assistant would remove the whole
@@ -244,7 +244,8 @@ export class RetainedTopics {
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
     if (!isDevice) return;
-    for (const outdated of this.#device.acknowledged(text)) this.republish(outdated);
+    // Home Assistant must read some topics once more, because the device message has changed.
+    for (const topicToRead of this.#device.acknowledged(text)) this.republish(topicToRead);
   }
 
   #mustPublish(topic: string, text: string): boolean {

@@ -35,8 +35,8 @@ export interface ServingParts {
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
   /**
-   * Called after the first round. Called again after a round if the topics that are left out, or the owner
-   * of the device, have changed.
+   * This is called after the first round, and after each later round that changes which topics are left out
+   * or who owns the device.
    */
   readonly onSettled: (leftOut: readonly LeftOut[]) => void;
 }
@@ -104,8 +104,8 @@ export class Serving {
     const commands = COMMAND_FILTERS.map((filter) => topics.wholeTopic(filter));
     // Commands use QoS 0, because mosquitto drops the last commands of a flood at QoS 1
     // (docs/development/what-we-learnt.md). QoS 1 would not help when the connection is lost, because each
-    // connection is a new session. With `rap`, a new command with the retain flag counts as retained, and is
-    // refused.
+    // connection is a new session. With `rap` ("Retain As Published" of MQTT 5), a new command with the
+    // retain flag counts as retained, and is refused.
     return this.#subscriptions.subscribe(commands, { qos: 0, rap: true });
   }
 
@@ -230,7 +230,7 @@ export class Serving {
     const error = answer.ok ? undefined : answer.error;
     // The next connection compares anew with what the broker retains. No passing message is sent again.
     if (error?.kind === 'ended' || this.#state !== 'open') return;
-    // The sender of a command chooses the topic of the answer. Its refusal concerns that sender alone.
+    // The sender of a command chooses the answer's topic. A refusal of that topic concerns only the sender.
     const isOurTopic = isOfRound || this.#parts.topics.isInBranch(topic);
     if (error !== undefined && isOurTopic) this.#addRefusal(topic, error.reason);
     if (error === undefined && isOfRound) this.#applyStored(message);
@@ -271,7 +271,7 @@ export class Serving {
       topics.republish(topics.statusTopic);
       this.changed();
     } else if (isClaimOfAnotherNode) {
-      // The next probe finds out whether the other node is alive and owns the branch.
+      // The bridge connects again, and its probe finds out whether the other node lives and owns the branch.
       this.#end();
       void this.#connection.end('another node has taken this branch');
     }

@@ -126,11 +126,11 @@ function volumeAndMute(node: DisplayedNode, audible: AudibleRecord): readonly Dr
 
 /**
  * Home Assistant stores each change of the attributes, but it stores no attributes of more than 16 KiB. So
- * further streams are left out.
+ * the streams beyond this number are left out.
  */
 const STREAMS_MAX = 16;
 
-/** The attribute `streams`: the streams of sound, each with its output and the machine that sends it. */
+/** Makes the attribute `streams`. Each stream has its name, its output, and the machine that sends it. */
 const STREAMS_TEMPLATE = [
   '{% set found = namespace(streams=[]) %}',
   `{% for one in (value_json if value_json is defined else [])[:${STREAMS_MAX}] %}`,
@@ -155,6 +155,7 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
     stateMember: 'default_sink',
     commandMember: 'output',
     style: {
+      // The select also displays which streams play.
       json_attributes_topic: `${node.topic}/audio/clients`,
       json_attributes_template: STREAMS_TEMPLATE,
     },
@@ -166,6 +167,7 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
     maxPercent: maxPercentOf(defaultOutputOf(node.branch)?.record),
     icons: OUTPUT_ICONS,
   });
+  // Volume and mute need a default output. The select is available without one, because it can choose one.
   const availableWhile = { topic, expression: 'value_json.default_sink' };
   return [select, ...drafts.map((draft) => ({ ...draft, availableWhile }))];
 }
@@ -178,6 +180,7 @@ const MINUTES_LEFT =
   '([((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0), 0] | max if value_json.active else 0)';
 /** The largest `minutes` of the operation `startSleep` (schemas.ts). */
 const SLEEP_MAX_MINUTES = 720;
+/** The command that a number of minutes becomes. The operation takes no 0, so 0 becomes the word `stop`. */
 const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
 
 function sleepEntities(node: DisplayedNode): readonly Draft[] {
@@ -186,6 +189,7 @@ function sleepEntities(node: DisplayedNode): readonly Draft[] {
   return node.control ? sleepControls(topic) : [sleepEndSensor(topic)];
 }
 
+/** Without commands, Home Assistant only displays the time `until`. */
 function sleepEndSensor(topic: string): Draft {
   const fields = {
     state_topic: topic,

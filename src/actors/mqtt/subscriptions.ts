@@ -19,7 +19,7 @@ export class Subscriptions {
   readonly #refused = new Map<string, RefusedSubscription>();
   #watchedStatus = '';
 
-  /** `onChange`: called after a refusal, and when a refused subscription succeeds. */
+  /** `onChange` is called after a refusal, and when a refused subscription succeeds. */
   constructor(connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>, onChange: () => void) {
     this.#connection = connection;
     this.#onChange = onChange;
@@ -55,6 +55,7 @@ export class Subscriptions {
 
   async #retry(filter: string, options: SubscribeOptions): Promise<void> {
     const answer = await this.#connection.subscribe([filter], options);
+    // `watchStatus` may have forgotten the refusal meanwhile. Then nothing changes.
     if (answer.ok && this.#refused.delete(filter)) this.#onChange();
   }
 

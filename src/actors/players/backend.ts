@@ -20,8 +20,8 @@ const PLAYERS_MAX = 32;
 /** More names than players are kept, so that a player that was left out is added when another one goes. */
 const NAMES_MAX = 128;
 /**
- * The shortest time between two updates of the set of players. A name whose owner changes all the time costs
- * no more than four readings a second.
+ * The shortest time between two updates of the set of players. A name whose owner changes all the time
+ * causes at most four updates a second.
  */
 const UPDATE_PAUSE_MS = 250;
 /**
@@ -32,8 +32,8 @@ const MESSAGE_MAX_BYTES = 24 << 20;
 /** The backend waits this long for the first readings of players. A player that hangs is published later. */
 const FIRST_READING_MAX_MS = 1_000;
 /**
- * Commands to one player at one time. The supervisor bounds the commands to all players together, and a
- * player that hangs must not use up that bound.
+ * This many commands to one player may be under way at one time. The supervisor bounds the commands to all
+ * players together, and a player that hangs must not use up that bound.
  */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
@@ -49,10 +49,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #covers: CoverReader;
   readonly #isIgnored: (busName: string) => boolean;
   readonly #isExclusive: boolean;
-  /**
-   * By bus name. An owner is the unique name of a connection. One connection may own several names, but it is
-   * one player.
-   */
+  /** Owners by bus name. An owner is the unique name of a connection. Each connection is one player. */
   readonly #ownersByName = new Map<string, string>();
   /** The process ids. A player is added only after the bus has answered the request for its process id. */
   readonly #processesByOwner = new Map<string, number | 'requested' | 'unknown'>();
@@ -196,7 +193,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       // The bus gives 0 for a process of another container.
       this.#processesByOwner.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
     }
-    // While `#changedNames` is set, `up` has yet to update the players itself.
+    // While `#changedNames` is set, `up` still reads owners. It updates the players afterwards.
     if (this.#changedNames === undefined) this.#updatePlayersSoon();
   }
 
@@ -206,7 +203,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('update')) this.#timers.set('update', waitMs, () => this.#updatePlayers());
   }
 
-  /** There must be one player for each connection that owns names of players. */
+  /** Each owner in `#namesByOwner` must have one player. If the name changes, a new player replaces it. */
   #updatePlayers(): void {
     this.#updatedAt = this.#clock.monotonic();
     const namesByOwner = this.#namesByOwner();
@@ -283,6 +280,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#publish.log('warn', 'a player is not listed, as it cannot be read', { name, reason });
   }
 
+  /** The records need no `drop` here, because the journal drops them when the backend is not up. */
   #forgetAll(): void {
     for (const player of this.#playersByOwner.values()) player.stop();
     this.#timers.cancelAll();

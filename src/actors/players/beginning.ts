@@ -1,6 +1,7 @@
 // Decides when it is certain that one player has begun to play, and which of two players has begun later.
 // If a signal comes during a reading, the reading may have the state from before the signal. Then another
-// reading is due, and the beginning is certain only if that reading confirms it.
+// reading is due, and the beginning is certain only if that reading confirms it. If that reading fails, the
+// beginning counts as certain, too.
 
 import type { RepeatedReading } from './repeated-reading.js';
 
@@ -26,8 +27,8 @@ export class Beginning {
 
   /**
    * To be called whenever the player is published as playing, at the monotonic time `nowMs`. Returns
-   * undefined until it is certain that the player has begun. Then returns the time of the first call since
-   * `note`, and forgets the beginning.
+   * undefined until it is certain that the player has begun. Then it returns the time of the first call
+   * since `note`, and forgets the beginning.
    */
   takeCertain(readings: Readings, nowMs: number): number | undefined {
     if (this.#begunBefore === undefined) return undefined;

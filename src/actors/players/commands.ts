@@ -23,7 +23,7 @@ type PlainCommand = Exclude<PlayerCommand, TrackCommand | PositionCommand>;
 type PlayersBus = BusCaller<'players'>;
 type CommandFailure = Failure<Fault>;
 
-/** The capability that a command needs, by default `can_control`. `neededCapability` has an exception. */
+/** The capability that a command needs, by default `can_control`. `play_pause` may also need `can_pause`. */
 const NEEDED_CAPABILITIES: Partial<
   Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>
 > = {
@@ -87,7 +87,7 @@ function neededCapability({ isPlaying }: Player, command: PlayerCommand): keyof 
   return isPause ? 'can_pause' : (NEEDED_CAPABILITIES[command.do] ?? 'can_control');
 }
 
-/** Existing clients send `/` if the player's record has no id of a track. */
+/** Some clients send `/` if the player's record has no id of a track. */
 const IDS_OF_NO_TRACK = ['/', NO_TRACK];
 
 /**
@@ -148,10 +148,10 @@ function trackReferenceIn(command: TrackCommand): string {
 function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | undefined {
   const reference = trackReferenceIn(command);
   const isAppended = command.do === 'add' && reference === '';
+  // NO_TRACK in place of a track means the beginning of the list (MPRIS, `AddTrack`), also in an empty list.
   if (isAppended) return ids.at(-1) ?? NO_TRACK;
   const id = ids.find((each) => each === reference) ?? ids.find((each) => lastSegmentOf(each) === reference);
   if (id !== undefined || command.do !== 'add') return id;
-  // NO_TRACK in place of a track means the beginning of the list (MPRIS, `AddTrack`).
   const isBeginning = reference === NO_TRACK || reference === lastSegmentOf(NO_TRACK);
   return isBeginning ? NO_TRACK : undefined;
 }

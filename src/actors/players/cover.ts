@@ -17,23 +17,26 @@ import { percentDecoded } from '../text.js';
 import { isDataUrl } from './metadata.js';
 import type { Player } from './player.js';
 
-/** The time from the request to the answer. A fetch from the web has a deadline of its own after that. */
+/**
+ * The time until the answer to a request, without the fetch from the web. Such a fetch begins afterwards,
+ * and has a deadline of its own.
+ */
 const ANSWER_MAX_MS = 4_000;
 /**
- * There are at most 32 players, and the gateway sends one request for each at a time (gateway/covers.ts). A
- * request stays open until its reading ends, even if it was answered with a timeout. So this bound
- * refuses requests only while a disk or a player does not answer.
+ * There are at most 32 players (backend.ts), and the gateway sends one request for each player at a time
+ * (gateway/covers.ts). A request stays open until its reading ends, even if it was answered with a timeout.
+ * So this bound refuses requests only while a disk or a player does not answer.
  */
 const OPEN_REQUESTS_MAX = 32;
 
-/** Fetches from the web at one time. Each may keep a whole cover in memory. */
+/** At most this many fetches from the web run at one time. Each may keep a whole cover in memory. */
 const FETCHES_MAX = 4;
 /**
  * The last fetches of this many web addresses are remembered. So several pages that display the same cover
  * cause one fetch.
  */
 const REMEMBERED_MAX = 32;
-/** The time is short because some radio stations change the picture behind one address. */
+/** This time is short, because some radio stations change the picture behind one address. */
 const REMEMBERED_MS = 60_000;
 
 export const COVER_MAX_BYTES = 8 << 20;
@@ -41,14 +44,15 @@ export const COVER_MAX_BYTES = 8 << 20;
 const LOCATION_MAX_CHARACTERS = 2048;
 /** The system opens no path with a longer URL: PATH_MAX is 4096 bytes, and each of them may become `%XX`. */
 const URL_MAX_UNITS = 16 * 1024;
-/** These characters have 132 bits of the hash, so two covers never get the same tag by chance. */
+/** Each character has 6 bits of the hash. With 132 bits, two covers never get the same tag by chance. */
 const TAG_CHARACTERS = 22;
 
 /** No link is opened, no FIFO is waited for, and no terminal becomes this process's terminal. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
+/** The beginning of a WebP file is the longest: `RIFF`, four bytes of the file's length, and `WEBP`. */
 const LONGEST_BEGINNING_BYTES = 12;
-/** The beginnings of images, in hexadecimal digits: `474946383961` is `GIF89a`, `52494646` is `RIFF`. */
+/** The beginnings of images, in hexadecimal digits: `474946383961` is `GIF89a`. */
 const IMAGE_TYPES = [
   { type: 'image/jpeg', beginning: /^ffd8ff/ },
   { type: 'image/png', beginning: /^89504e470d0a1a0a/ },
@@ -73,7 +77,7 @@ export class CoverReader {
    * threads.
    */
   readonly #turns = new Turns();
-  /** Requests that run or wait for their turn, without fetches from the web. */
+  /** The requests that run or wait for their turn. A request that waits for the web does not count. */
   #openRequests = 0;
 
   /** `fetch`: undefined if the node fetches no covers, and redirects clients to the web instead. */
@@ -143,6 +147,7 @@ class WebCovers {
   async cover(url: string, cachedTag: string | undefined): Promise<CoverAnswer> {
     const redirect = { location: url };
     const last = this.#lastFetchByUrl.get(url);
+    // An image with another tag than `cachedTag` is fetched again, because only its tag is remembered.
     if (last !== undefined && this.#clock.monotonic() < last.forgetAtMs) {
       if (last.tag === undefined) return redirect;
       if (last.tag === cachedTag) return 'unchanged';
@@ -194,9 +199,10 @@ export async function coverOf(
   const isOnThisNode = host === '' || host === 'localhost';
   if (protocol !== 'file:' || !isOnThisNode) return undefined;
   const cover = await fileCover(percentDecoded(pathname), ownUid, cachedTag);
+  // MPD's mpDris2 does not escape its paths. In such a URL `?` and `#` may be parts of a file's name, so the
+  // path is tried with all that follows it, too.
   const wholePath = href.slice(`file://${host}`.length);
   if (cover !== undefined || wholePath === pathname) return cover;
-  // MPD's mpDris2 does not escape its paths, in which `?` and `#` are parts of names.
   return fileCover(percentDecoded(wholePath), ownUid, cachedTag);
 }
 
@@ -238,7 +244,7 @@ async function readCover(
   const isOwn = stats.uid === BigInt(ownUid);
   const isReadableByAll = (stats.mode & BigInt(constants.S_IROTH)) !== 0n;
   const isAllowed = isOwn || isReadableByAll;
-  // The path may lead to another file than at the time of `lstat`.
+  // The open file is checked again, because the path may lead to another file than at the time of `lstat`.
   if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !isAllowed) return undefined;
   const tag = tagOf(identityOfStats(stats));
   if (tag === cachedTag) return 'unchanged';
@@ -257,7 +263,10 @@ function identityOfStats({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buf
   return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
 }
 
-/** Equal tags mean equal bytes of the image. A tag does not reveal what it is made of. */
+/**
+ * `identity`: the bytes of an image, or what `identityOfStats` returns for its file. Equal tags mean equal
+ * images. A tag does not reveal the identity.
+ */
 function tagOf(identity: Buffer): string {
   return createHash('sha256').update(identity).digest('base64url').slice(0, TAG_CHARACTERS);
 }

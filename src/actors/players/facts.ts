@@ -76,6 +76,7 @@ export function motionOf(facts: PlayerFacts): Motion {
 }
 
 export function capabilitiesOf({ player }: PlayerFacts): PlayerRecord['capabilities'] {
+  // A player that lacks `CanControl` can be controlled as far as its other properties allow it.
   const canControl = player.CanControl ?? true;
   return {
     can_play: canControl && (player.CanPlay ?? false),
@@ -115,7 +116,7 @@ export function playerRecord(
   };
 }
 
-/** The volume in exact hundredths; undefined if none is reported, or if the reported one is too large. */
+/** The volume, rounded to hundredths; undefined if none is reported, or if it is too large to be rounded. */
 function roundedVolume(reported: number | undefined): number | undefined {
   if (reported === undefined) return undefined;
   const hundredths = Math.max(0, Math.round(reported * 100));

@@ -4,18 +4,18 @@
 import { NO_TRACK } from '../../protocol/dbus/mpris.js';
 import { capped, withoutPrototype } from '../text.js';
 
-/** UTF-16 units of one value; a longer one is cut. */
+/** The most UTF-16 units of one value. A longer value is cut. */
 const VALUE_MAX_UNITS = 4096;
 const KEY_MAX_UNITS = 256;
 const ENTRIES_MAX = 64;
-/** UTF-16 units of all keys and values together. An entry that no longer fits is left out. */
+/** The most UTF-16 units of all keys and values together. An entry that no longer fits is left out. */
 const TEXTS_MAX_UNITS = 32 * 1024;
 /**
- * Bytes of all keys and values as JSON in UTF-8, because the whole record must fit into one line of the event
- * stream. One UTF-16 unit may take six bytes there.
+ * The most bytes of all keys and values as JSON in UTF-8. There is this second bound because one UTF-16 unit
+ * may take six bytes in JSON (`\u0001`), and the whole record must fit into one line of the event stream.
  */
 const TEXTS_MAX_BYTES = 80 * 1024;
-/** A longer URL of a cover usually contains the image. It is not kept, but read for each request. */
+/** A longer URL of a cover usually contains the image. Such a URL is not kept, but read for each request. */
 const KEPT_URL_MAX_UNITS = 8192;
 
 /** An object path of D-Bus, such as `/` or `/org/videolan/vlc/playlist/7`. */
@@ -110,7 +110,10 @@ export function isDataUrl(url: string): boolean {
   return /^data:/i.test(url);
 }
 
-/** A list becomes a text with commas, any other object becomes JSON, and bytes become ''. */
+/**
+ * A list becomes a text with commas, bytes become '', and any other object becomes JSON. JSON has no bigint,
+ * so a bigint in an object becomes a text.
+ */
 function plainText(value: unknown): string {
   if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map(plainText).join(', ');
   if (typeof value === 'string') return value;

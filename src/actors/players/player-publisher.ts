@@ -43,7 +43,8 @@ export class PlayerPublisher {
     this.#published = { recordJson, isPlaying, jumps, tracksJson };
     if (previous?.recordJson !== recordJson) this.#publish.put('players', this.#busName, recordJson);
     if (previous?.tracksJson !== tracksJson) this.#publishTracks(tracksJson);
-    // The first record has the position already.
+    // Each record has the position, too. Before the first record clients know no position, so nothing is a
+    // jump for them.
     const hasJumped = previous !== undefined && previous.jumps !== jumps;
     const position = hasJumped ? currentPosition() : undefined;
     if (position !== undefined)

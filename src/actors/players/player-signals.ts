@@ -5,7 +5,7 @@ import { type Clock, RateLimit, Timers } from '../../host/clock.js';
 import { playerSignals } from '../../protocol/dbus/mpris.js';
 import type { Bus } from '../bus/bus.js';
 
-/** A player in use sends about ten signals in a second. Each signal costs 0.1 ms. */
+/** A player in use sends about ten signals in a second. Each signal costs the backend 0.1 ms. */
 const SIGNALS_MAX_PER_SECOND = 200;
 /** The subscription is ended for this time after too many signals. */
 const PAUSE_MS = 1_000;
@@ -18,7 +18,7 @@ export class PlayerSignals {
   readonly #timers: Timers<'pause'>;
   readonly #limit = new RateLimit(SIGNALS_MAX_PER_SECOND);
 
-  /** `onResumed`: called when the subscription has begun again. Signals may have been missed meanwhile. */
+  /** `onResumed`: called when the subscription has begun again. Signals may have been missed before. */
   constructor(
     owner: string,
     bus: Pick<Bus<'players'>, 'watch' | 'unwatch'>,

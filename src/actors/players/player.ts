@@ -75,13 +75,14 @@ export class Player {
   readonly #pid: number | undefined;
   readonly tracklist: Tracklist;
   readonly published: PlayerPublisher;
+  /** Counted by the backend, which refuses further commands beyond a bound. */
   commandsUnderWay = 0;
   readonly #bus: Pick<Bus<'players'>, 'call'>;
   readonly #clock: Clock;
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #timers: Timers<'gather' | 'clock'>;
   readonly #signals: PlayerSignals;
-  /** Readings of all properties. */
+  /** Readings of all properties except those of the tracklist. */
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
   readonly #reckonedPosition: ReckonedPosition;
@@ -121,6 +122,7 @@ export class Player {
     });
     this.tracklist = new Tracklist(owner, bus, clock, () => this.#publishSoon());
     this.#playerctldCheck = this.#stopIfPlayerctld();
+    // The first reading begins here, and uses the fields above.
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
@@ -159,6 +161,7 @@ export class Player {
       tracksJson: this.tracklist.newestReading?.json,
       currentPosition: () => this.#positionRecord(),
     });
+    // The listener may pause other players, so it is called only once the beginning is certain.
     if (!this.isPlaying) this.beginning.withdraw();
     const begunAtMs = this.beginning.takeCertain(this.readings, this.#clock.monotonic());
     if (begunAtMs !== undefined) this.#listener.onPlayingBegun(this, begunAtMs);
@@ -191,7 +194,7 @@ export class Player {
     return { bus_name: this.busName, position: current.positionUs, emitted_at: Math.round(current.date) };
   }
 
-  /** The match rule lets through only signals of the player. */
+  /** All signals are of this player: the match rule of `PlayerSignals` lets through no others. */
   applySignal(signal: Signal): void {
     if (!this.#signals.admit()) return;
     this.tracklist.applySignal(signal);
@@ -205,7 +208,7 @@ export class Player {
     this.#publishSoon();
   }
 
-  /** To be called when the name has another owner, or none. */
+  /** To be called when the name has another owner, or none. It is called for playerctld, too. */
   stop(): void {
     this.#timers.cancelAll();
     this.#reckonedPosition.stop();
@@ -214,12 +217,15 @@ export class Player {
     this.#signals.stop();
   }
 
+  /**
+   * The position may have changed even if `POSITION_PROPERTIES` have the same values as before: a track
+   * begins again, or one track without an id follows another. An invalidated property has a new value, which
+   * the signal lacks.
+   */
   #applyChangedProperties(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
     else if (iface === PLAYER_INTERFACE) this.#setFacts(withPlayerProperties(this.#facts, changed));
     else return;
-    // The position may have changed even if these properties have the same values as before: a track begins
-    // again, or one track without an id follows another.
     const isAboutPosition = POSITION_PROPERTIES.some((name) => Object.hasOwn(changed, name));
     if (invalidated.length > 0 || isAboutPosition || this.#reckonedPosition.isUnreliable)
       this.readings.request();
@@ -255,8 +261,8 @@ export class Player {
     if (this.readings.hasEnded) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
-      // A signal may have announced that the player has begun to play. Without an answer no reading confirms
-      // this, so the publication takes the signal as certain.
+      // A signal may have announced that the player has begun to play. No reading confirms this now, and
+      // after a failed reading `publishNow` takes the signal as certain.
       this.#publishSoon();
       return false;
     }
@@ -272,18 +278,23 @@ export class Player {
     return true;
   }
 
-  /** Resolves when the player has answered all that must be known before its record is published. */
+  /**
+   * Resolves when the player has answered all that must be known before its record is published. A player
+   * owns its name before it can answer. If its readings have failed, the first calls for these answers may
+   * have failed, too, so they are made again.
+   */
   #firstAnswers(): Promise<unknown> {
-    const { readings } = this.tracklist;
-    // A player owns its name before it can answer. If its readings have failed, the first calls for these
-    // answers may have failed, too, so they are made again.
-    if (this.readings.failures > 0) return Promise.all([readings.requestAndWait(), this.#stopIfPlayerctld()]);
-    return Promise.all([readings.firstAttempt, this.#playerctldCheck]);
+    const { readings: tracklistReadings } = this.tracklist;
+    if (this.readings.failures > 0)
+      return Promise.all([tracklistReadings.requestAndWait(), this.#stopIfPlayerctld()]);
+    return Promise.all([tracklistReadings.firstAttempt, this.#playerctldCheck]);
   }
 
-  /** Reports that a player without a record cannot be read, unless it has left. */
+  /**
+   * Reports that a player without a record cannot be read, unless it has left. `RepeatedReading`
+   * counts this failed reading only later.
+   */
   #readingFailed(error: BusError): void {
-    // `failures` does not count this reading yet.
     const failures = this.readings.failures + 1;
     const isReported = !this.isKnown && failures >= LOGGED_AFTER_FAILURES && !isAbsence(error);
     if (isReported) this.#listener.onUnreadable(busErrorText(error));

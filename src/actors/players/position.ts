@@ -7,8 +7,8 @@ import { isSameTrack } from './metadata.js';
 import { type Anchor, anchorAt, isJump, type Moment, reckonPosition, wasDateSet } from './reckoning.js';
 
 /**
- * When a player has begun to play, or has changed its track or rate, its position is read. It is read once
- * more after this time, because it may be 2 s ahead at first. An output that was idle takes up to 2 s of
+ * When a player has begun to play, or has changed its track or rate, its position is read, and once more
+ * after this time. The first position may be 2 s ahead, because an output that was idle takes up to 2 s of
  * sound at once (what-we-learnt.md, "Players").
  */
 const SETTLED_MS = 3_000;
@@ -36,12 +36,15 @@ export class ReckonedPosition {
   #wasEndRead = false;
   /** The last position that a signal has announced; undefined if there was none. */
   #announcedUs: number | undefined;
-  /** The last position of a signal or a reading; undefined if there was none. */
+  /** The position in the last signal or reading, whichever is newer; undefined if it had none. */
   #reportedUs: number | undefined;
-  /** True once a reading had another position than the last report. The position has then moved by itself. */
+  /**
+   * True once a reading had another position than the signal or reading before it. The position has then
+   * moved without a signal.
+   */
   #movesUnannounced = false;
 
-  /** `readAgain` must cause a reading of the player. The position in it must come to `applyReading`. */
+  /** `readAgain` must cause a reading of the player, whose position the caller passes to `applyReading`. */
   constructor(clock: Clock, readAgain: () => void) {
     this.#clock = clock;
     this.#readAgain = readAgain;
@@ -106,7 +109,7 @@ export class ReckonedPosition {
    * from the reckoned position, or if the reckoned position was unreliable.
    *
    * A phone's player (mpris-proxy) always reports the position that it has announced last. So if a player
-   * plays, and its position never moves by itself, a reading that repeats the announced position is no jump.
+   * plays, and its position never moves without a signal, a reading with the announced position is no jump.
    * At the track's end such a reading may be a jump, because a player that reports whole seconds may have
    * begun again.
    */
@@ -152,8 +155,8 @@ export class ReckonedPosition {
     const { positionUs, moment } = this.#anchor;
     if (lengthUs === undefined || positionUs === undefined) return;
     const isMovingToEnd = rate > 0 && positionUs < lengthUs;
-    const standsNearEnd = this.#wasEndRead && positionUs > lengthUs / 2;
-    if (!isMovingToEnd || standsNearEnd) return;
+    const mayStandStill = this.#wasEndRead && positionUs > lengthUs / 2;
+    if (!isMovingToEnd || mayStandStill) return;
     this.#wasEndRead = false;
     const fromAnchorToEndMs = (lengthUs - positionUs) / 1000 / rate;
     const sinceAnchorMs = this.#clock.monotonic() - moment.monotonic;

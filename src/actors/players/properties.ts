@@ -1,5 +1,5 @@
-// Reads the properties of one interface of a player: all by one call, or by one call each if the player
-// refuses that.
+// Reads the properties of one interface of a player: all by one call, or each by a call of its own if the
+// player refuses the one call. Also decides whether a player is playerctld.
 
 import { success } from '../../protocol/actor/result.js';
 import { type PropertyRecord, type PropertyTable, readProperties } from '../../protocol/dbus/daemon.js';
@@ -47,7 +47,10 @@ export async function fetchProperties(
   return entries.length > 0 ? success(withoutPrototype(entries)) : getAllReply;
 }
 
-/** True for playerctld, which repeats the state of another player, even after the other player has gone. */
+/**
+ * True for playerctld, which repeats the state of another player, even after the other player has gone. Only
+ * playerctld has the property `PlayerNames`.
+ */
 export async function isPlayerctld(bus: BusCaller<'players'>, methods: Methods): Promise<boolean> {
   const answer = await bus.call(methods.getAll, [PLAYERCTLD_INTERFACE], CALL_OPTIONS);
   return answer.ok && readProperties(PLAYERCTLD_PROPERTIES, answer.value).PlayerNames !== undefined;

@@ -5,8 +5,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { isInNetworks } from '../networks.js';
 
 /**
- * The networks of IANA's registry of special addresses, and the networks of multicast. A provider gives
- * addresses in 100.64.0.0/10 to customers who share one public address (CGNAT).
+ * The networks of IANA's registry of special addresses, and the networks of multicast. One of them is
+ * 100.64.0.0/10: a provider gives its addresses to customers who share one public address (CGNAT).
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -46,8 +46,8 @@ const NAT64_ADDRESS = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 const HOUSE_V6_BITS = 48;
 
 /**
- * `ownNetworks`: those of the node's interfaces (`ADDRESS/BITS`). With IPv6 the devices of the house have
- * global addresses, too, so the addresses of these networks do not count as public.
+ * `ownNetworks`: the networks of the node's interfaces (`ADDRESS/BITS`), of IPv4 and IPv6. Their addresses
+ * do not count as public, because with IPv6 the devices of the house have global addresses, too.
  */
 export function isPublic(address: string, ownNetworks: readonly string[]): boolean {
   if (isIPv4(address)) return !isInNetworks(SPECIAL_V4, address) && !isInNetworks(ownNetworks, address);
@@ -70,6 +70,7 @@ function ipv4BehindNat64(address: string): string | undefined {
   return pairsOfBytes.flatMap((pair) => [pair >> 8, pair & 255]).join('.');
 }
 
+/** This changes no IPv4 network, because an IPv4 address has only 32 bits. */
 function houseNetworkOf(network: string): string {
   const [address, bits] = network.split('/');
   return `${address}/${Math.min(Number(bits), HOUSE_V6_BITS)}`;

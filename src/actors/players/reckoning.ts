@@ -2,7 +2,8 @@
 // position or the date has jumped. Pure.
 
 /**
- * One moment on both clocks, in ms. The date may jump, so durations are measured with the monotonic clock.
+ * One moment by the node's date and by the monotonic clock, in ms. The date may jump, so durations are
+ * measured with the monotonic clock.
  */
 export interface Moment {
   readonly date: number;
@@ -30,8 +31,9 @@ export interface Motion {
  */
 const JUMP_US = 500_000;
 /**
- * If the time since the anchor's moment differs by more between the two clocks, the date was set. Smaller
- * differences are usual, because a time server corrects the date slowly.
+ * The time since the anchor's moment is measured by the date and by the monotonic clock. If the two times
+ * differ by more than this, the date was set. Smaller differences are usual, because a time server corrects
+ * the date slowly.
  */
 const CLOCK_STEP_MS = 500;
 
@@ -49,7 +51,7 @@ export function reckonPosition(anchor: Anchor, motion: Motion, now: Moment): num
   return Math.round(Math.min(reckonedUs, endUs));
 }
 
-/** The new anchor leads to the same later positions as `anchor`. */
+/** The new anchor is at the moment `now`, and leads to the same later positions as `anchor`. */
 export function anchorAt(anchor: Anchor, motion: Motion, now: Moment): Anchor {
   return { positionUs: reckonPosition(anchor, motion, now), moment: now };
 }

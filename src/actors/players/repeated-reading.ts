@@ -26,8 +26,8 @@ export class RepeatedReading {
   hasEnded = false;
 
   /**
-   * `pauseMs`: between two readings. `read` resolves to false if the player did not answer. The constructor
-   * calls `read` for the first time.
+   * `pauseMs`: the shortest time between two readings. `read` resolves to false if the player did not
+   * answer. The constructor calls `read` for the first time.
    */
   constructor(clock: Clock, pauseMs: number, read: () => Promise<boolean>) {
     this.#clock = clock;
@@ -50,11 +50,12 @@ export class RepeatedReading {
   }
 
   /**
-   * True if a reading has ended that began after the first `begunBefore` readings. While no reading is under
-   * way, also true if none is requested, or if the last one failed: the next reading of a player that hangs
-   * ends only after another deadline.
+   * `begunBefore`: the value of `begunReadings` at an earlier moment. True if a reading that began after
+   * that moment has ended. Also true if there is nothing to wait for: no reading is under way, and none is
+   * requested, or the last one failed. After a failure the next reading may take a whole deadline.
    */
   isSettledSince(begunBefore: number): boolean {
+    // Readings never overlap, so of those that have begun only the last one may not have ended.
     const ended = this.#isUnderWay ? this.#begunReadings - 1 : this.#begunReadings;
     if (ended > begunBefore) return true;
     return !this.#isUnderWay && (!this.#isRequested || this.#failures > 0);
@@ -65,7 +66,10 @@ export class RepeatedReading {
     return this.#failures;
   }
 
-  /** Causes a reading after the pause. If a reading is under way, another one follows. */
+  /**
+   * Causes a reading after the pause, which replaces the wait after a failure. If a reading is under way,
+   * another one follows.
+   */
   request(): void {
     this.#isRequested = true;
     this.#readAfter(Math.max(0, this.#lastEndedAt + this.#pauseMs - this.#clock.monotonic()));
@@ -121,7 +125,10 @@ export class RepeatedReading {
     for (const resolve of settled) resolve(true);
   }
 
-  /** After a failure the next reading may begin only half a minute later, so its callers fail, too. */
+  /**
+   * Callers that wait for the next reading are answered, too, because it may begin only half a minute after
+   * a failure, or never after `stop`.
+   */
   #failAll(): void {
     const settled = [...this.#waitingForCurrent, ...this.#waitingForNext];
     this.#waitingForCurrent = [];

@@ -1,5 +1,5 @@
-// Decides which players are silenced, and whether a player is paused or stopped for that (docs/players.md,
-// "Everything stops").
+// Decides which players are silenced, and whether a player is silenced by a pause or by a stop
+// (docs/players.md, "Everything stops").
 
 import { type Answer, DONE, type PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
@@ -17,9 +17,10 @@ interface SilenceCandidate {
 }
 
 /**
- * The players that make room for `playerThatBegan`: all others whose published records say that they play. If
- * several players begin at once, only the one that began last plays on. So a player that was published as
- * playing after the monotonic time `begunAtMs` makes no room, even while it is not certain that it plays.
+ * The players that are silenced for `playerThatBegan`: all others whose published records say that they
+ * play. If several players begin at once, only the one that began last plays on. So a player that was first
+ * published as playing after the monotonic time `begunAtMs` is not silenced, even while it is not certain
+ * that it plays.
  */
 export function playersToSilence<P extends SilenceCandidate>(
   players: Iterable<P>,
@@ -53,7 +54,7 @@ export async function silenceAll(players: readonly Player[], run: RunCommand): P
  * A player that has left counts as silent. So does a player that does not answer, and was not known to play.
  */
 async function silenceIfPlaying(player: Player, run: RunCommand): Promise<Answer> {
-  // Not every player announces that it plays.
+  // Not every player announces that it plays, so each is read first.
   const isAnswered = await player.readAll({ withTracks: false });
   const hasLeftWhileRead = player.readings.hasEnded;
   if (hasLeftWhileRead || !player.isPlaying) return DONE;

@@ -14,7 +14,7 @@ import { RepeatedReading } from './repeated-reading.js';
 
 /** The most tracks of a list that clients get. Further tracks are left out. */
 const TRACKS_MAX = 500;
-/** Commands find this many tracks of a list, and its last one. */
+/** Commands find at most this many tracks of a list from its beginning, and the list's last track. */
 const IDS_MAX = 20_000;
 /**
  * The most UTF-16 units of all ids, keys and values of one list together. Further tracks are left out. A
@@ -104,6 +104,7 @@ export class Tracklist {
     const ids = allIds.slice(0, TRACKS_MAX);
     const described = await bus.call(this.#methods.getTracksMetadata, [ids], CALL_OPTIONS);
     if (!described.ok && isWithoutReply(described.error)) return described;
+    // If the player refuses to describe its tracks, clients get the ids alone.
     const tracks = boundedTracks(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
     const keptIds = allIds.length > IDS_MAX ? [...allIds.slice(0, IDS_MAX), ...allIds.slice(-1)] : allIds;

@@ -1,6 +1,6 @@
-// Fetches a cover from the web. It may ask only public addresses, never a device in the house
+// Fetches a cover from the web. It connects only to public addresses, never to a device in the house
 // (docs/players.md, "Covers from the web"). All addresses of a name are checked first, and the connection is
-// made to one of these addresses.
+// made to one of these addresses: a second look-up of the name could give others.
 
 import { Resolver } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
@@ -19,12 +19,12 @@ const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 const ADDRESSES_MAX = 16;
 /**
  * The addresses of a name are tried one after the other. Each address except the last has this time to
- * answer. Node's own 250 ms are too short for a server far away: the kernel repeats a lost first packet only
- * after 1 s. After two dead addresses there is still time for a third.
+ * answer. Node's usual 250 ms are too short for a server far away: the kernel repeats a lost first packet
+ * only after 1 s. After two dead addresses there is still time for a third within `FETCH_MAX_MS`.
  */
 const TIME_PER_ADDRESS_MS = 1_500;
 
-/** A test may use other addresses and ports. */
+/** The addresses and ports that a fetch may reach. A test may allow others than `PUBLIC_WEB`. */
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
   /** Asks only name servers, because `/etc/hosts` of the node may give a name any address. */
@@ -78,7 +78,7 @@ async function fetchImage(
   }
 }
 
-/** Empty if one of the host's addresses is not public. An IPv6 address in `hostname` has brackets. */
+/** Empty if not all addresses of the host are public. An IPv6 address in `hostname` has brackets. */
 async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortSignal): Promise<string[]> {
   const hostWithoutBrackets = hostname.replace(/^\[(.*)\]$/, '$1');
   const isAddress = isIP(hostWithoutBrackets) !== 0;
@@ -119,8 +119,8 @@ function ownNetworks(): readonly string[] {
 }
 
 /**
- * Node's usual look-up (getaddrinfo) would also use mDNS and `/etc/hosts`. While it waits, it would block
- * one of the process's few file threads.
+ * The `Resolver` asks only name servers. Node's usual look-up (getaddrinfo) would also use mDNS and
+ * `/etc/hosts`, and would block one of the process's few file threads while it waits.
  */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
   const resolver = new Resolver();
