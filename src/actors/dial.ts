@@ -39,7 +39,7 @@ export class Link {
   /** When the timer of the requests fires, in monotonic ms; infinity while there is none. */
   #timerFiresAtMs = Number.POSITIVE_INFINITY;
 
-  /** Dials. `onClosed` is called exactly once, also after a failed attempt, but never within this call. */
+  /** Dials. `onClosed` is called exactly once, even after a failed attempt, but never within this call. */
   constructor(options: DialOptions, events: LinkEvents) {
     this.#events = events;
     this.#requestDeadlineMs = options.session.requestDeadlineMs;
@@ -65,7 +65,7 @@ export class Link {
     this.#socket.on('close', () => this.close({ kind: 'peer-closed' }));
   }
 
-  /** `settle` is called exactly once. If the request cannot be sent, this happens at once. */
+  /** `settle` is called exactly once, and before this method returns if the request cannot be sent. */
   request<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -104,6 +104,7 @@ export class Link {
     this.#events.onRead?.();
     this.#isReading = false;
     this.#flush();
+    // After false, Node would stop reading.
     return true;
   };
 

@@ -7,7 +7,7 @@ import { isIP, type LookupFunction } from 'node:net';
 
 /** An attempt to connect may take no longer than this, so a later address would be of no use. */
 const LOOKUP_MAX_MS = 10_000;
-/** Enough for a name with hundreds of addresses. */
+/** This is enough for a name with hundreds of addresses. */
 const OUTPUT_MAX_BYTES = 64 * 1024;
 /**
  * The code of Node's error if the output is too long. Node kills the program, and still gives the output up
@@ -75,7 +75,8 @@ export class NameLookup {
     const output = new Promise<string>((resolve, reject) => {
       const child = execFile(this.#program, ['ahosts', name], options, (error, stdout) => {
         // The code is a text if the program could not run (an errno name), or if its output was too long. If
-        // the program finds no such name, the code is its exit status, a number.
+        // the program finds no such name, the code is its exit status, a number. If the program was killed,
+        // there is no code.
         const couldNotRun = typeof error?.code === 'string' && error.code !== OUTPUT_TOO_LONG;
         if (couldNotRun) reject(error);
         else resolve(stdout);

@@ -4,7 +4,7 @@ import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
 
 /**
- * Directories may come and go while a watch is being set. After this many tries the slow poll tries again.
+ * Directories may come and go while a watch is being set. After this many tries the next slow poll goes on.
  */
 const WATCH_MAX_TRIES = 8;
 const SLOW_POLL_MS = 60_000;
@@ -112,6 +112,7 @@ export class PathWatch {
 
   /** `name` is the name of the changed entry; null if the system gives none. */
   #onDirectoryEvent(directory: string, name: string | null): void {
+    // This entry of the directory is the file, or the first directory on the way to it.
     const [nextOnPath] = relative(directory, this.#file).split(sep);
     // The directory's own name means that the directory was removed or renamed. The watch may be dead then,
     // and the identity does not always show that: a new directory may get the inode number of the old one.

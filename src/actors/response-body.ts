@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { failed, type Result, success } from '../protocol/actor/result.js';
 
-/** The whole body. Rejects if the connection fails, also in the middle of the body. */
+/** The whole body, or `too large`. Rejects if the connection fails, even in the middle of the body. */
 export async function bodyWithin(
   response: IncomingMessage,
   maxBytes: number,
@@ -12,6 +12,7 @@ export async function bodyWithin(
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
+    // A return from this loop also destroys the connection, so the rest of the body is not received.
     if (size > maxBytes) return failed('too large');
     chunks.push(chunk);
   }

@@ -36,8 +36,9 @@ const BATCH_ITEMS_MAX = 1024;
  */
 export interface Publisher {
   /**
-   * A backend sends `up` after it has put all its records. At `connecting` the journal itself drops these
-   * records, except some, such as units (`dropsWhenAway` in gateway/journal.ts).
+   * A backend sends `up` after it has put all its records. When it sends `connecting`, it need not drop
+   * them, because the journal does so. The journal keeps some, such as units (`dropsWhenAway` in
+   * gateway/journal.ts).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
@@ -106,6 +107,7 @@ class BatchPublisher implements BackendLink {
   }
 
   put(collection: Collection, key: string, json: string, rank?: number): void {
+    // A put is no object like the other items, because this costs less (`PostedPut` in messages.ts).
     const collectionIndex = COLLECTION_NAMES.indexOf(collection);
     const put: PostedPut = [collectionIndex, key, json, rank];
     this.add(put);
@@ -174,6 +176,7 @@ class BatchPublisher implements BackendLink {
   };
 }
 
+/** The command is of type `C` here, and not of the general type that `ToActor` has. */
 type MessageToActor<C> = CommandMessage<C> | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
 type BackendOrBridge<C> = Pick<Actor<C>, 'stop'> & Partial<Actor<C>>;

@@ -1,5 +1,5 @@
-// Reads and replaces small files. It never blocks on a pipe, and never reads a huge file. It writes a file
-// whole or not at all.
+// Reads and replaces small files. A reading never blocks on a pipe, and never reads a huge file. A file is
+// written whole or not at all.
 
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
@@ -79,15 +79,15 @@ export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8A
 }
 
 /**
- * Replaces the file. At any time, also after a power cut, the file has either the old text or the new one.
+ * Replaces the file. At any time, even after a power cut, the file has either the old text or the new one.
  * Missing directories are made, for the owner alone. Rejects with the system's error.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const newPath = `${path}.new`;
-  // A process that died here may have left this file. A link of this name is removed, too, because
-  // `writeFile` would write to the link's target.
+  // A process that died before its `rename` may have left a file at `newPath`. A link at `newPath` is
+  // removed, too, because `writeFile` would write to the link's target.
   await rm(newPath, { force: true });
   await writeFile(newPath, text, { mode: 0o600, flush: true });
   await rename(newPath, path);

@@ -17,7 +17,8 @@ export class UniqueNames {
     this.release(id);
     const isNumbered = this.#idByName.has(desired);
     let name = isNumbered ? `${desired} #${id}` : desired;
-    // Another thing may have `X #7` as its desired name. The loop ends, as each round makes a longer name.
+    // The numbered name may be in use, too, if it is the desired name of another stream or output. The loop
+    // ends, because each round makes a longer name.
     while (this.#idByName.has(name)) name = `${name} #${id}`;
     this.#nameById.set(id, { name, isNumbered });
     this.#idByName.set(name, id);

@@ -5,7 +5,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { errorText } from '../printable.js';
 import { failed, type Result, success } from '../protocol/actor/result.js';
 
-/** The parsed command line. `configPath` is absent if the usual places are to be searched. */
+/** The parsed command line. Without `configPath` the configuration is searched in the usual places. */
 export type CommandLine =
   | { readonly do: 'run'; readonly allowRoot: boolean; readonly configPath?: string }
   | { readonly do: 'check-config'; readonly configPath?: string }
@@ -38,6 +38,7 @@ export function parseArguments(argv: readonly string[]): CommandLine {
   const { values, tokens } = options.value;
   if (values.help) return { do: 'help' };
   if (values.version) return { do: 'version' };
+  // `values` has only the last `--config`, so they are counted in `tokens`.
   const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
   if (configs.length > 1) return wrong('--config is given twice');
   if (values.config === '') return wrong('--config needs a value');

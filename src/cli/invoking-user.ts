@@ -27,8 +27,8 @@ const DATABASE_MS = 5_000;
 const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
 /**
- * The id of the invoking user. Undefined if the process is not root's, if no user has become root for it, or
- * if the environment names a runtime directory that is not root's.
+ * The id of the invoking user. Undefined if the process is not root's, if no user has become root to start
+ * it, or if the environment names a runtime directory that is not root's.
  */
 export function invokingUser({ env, uid }: Caller): number | undefined {
   // Without variables, this is the directory that logind makes for the user of this process.
@@ -43,14 +43,15 @@ export function invokingUser({ env, uid }: Caller): number | undefined {
 }
 
 /**
- * Gives root's rights up for good: files, sound server and cookie are the invoking user's from now on. To be
- * called before any thread is started, because threads copy the environment. Does nothing for a user who is
- * not in the user database.
+ * Gives root's rights up for good, and sets the environment so that the files and the sound server of the
+ * invoking user are used. The caller must do this before it starts a thread, because threads copy the
+ * environment. Does nothing for a user who is not in the user database.
  */
 export function actAsInvokingUser(): void {
   const uid = invokingUser({ env: process.env, uid: process.getuid?.() ?? 0 });
   const user = uid === undefined ? undefined : userOf(uid);
   if (user === undefined) return;
+  // Root's home is read before the process changes its user.
   const { homedir: rootHome } = userInfo();
   giveRightsUp(user);
   // A home that is not root's stays, because somebody has set it for this command.

@@ -15,7 +15,7 @@ import {
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface MachineAddresses {
-  /** The best first. */
+  /** The interfaces with their addresses, in the order of `bestFirst`. */
   readonly interfaces: InterfaceAddresses;
   /** True if an interface of that name exists, even if it has no address. */
   hasInterface(name: string): boolean;
@@ -56,7 +56,7 @@ export function servedSentences(
   ];
 }
 
-/** The sentence about other machines. To be called only if none of them can reach the service now. */
+/** The sentence about other machines. The caller knows that none of them can reach the service now. */
 function otherMachinesSentence(served: readonly string[], missing: readonly string[]): string {
   if (served.includes(EVERY_ADDRESS) || served.includes(EVERY_IPV4))
     return 'other machines can reach it once this one is on a network';

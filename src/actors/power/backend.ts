@@ -81,6 +81,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     this.#logind = new Bus('power', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
   }
 
+  /** No action is possible before the jobs of its target are watched: `#isAccepted` needs them as proof. */
   async up(): Promise<void> {
     const { interface: iface, member } = SYSTEMD_SIGNALS.jobNew;
     const newJob = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
@@ -171,8 +172,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
    * True if logind has accepted an order whose reply never arrived, because systemd stops logind and the bus
    * during the shutdown (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The proof is the
    * job of the action's target, which systemd announces before logind can reply. Any reply of logind with an
-   * error is a refusal, even if such a job was announced: somebody else has then started the target. At
-   * SIGTERM the gateway waits for this answer (gateway/shut-down.ts).
+   * error is a refusal, even if such a job was announced: somebody else has then started the target. The
+   * shutdown ends this process, too, but the gateway waits for the answer first (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasLogindEnded = error.kind === 'dbus' && error.name === LOGIND_ERRORS.noReply;
@@ -185,7 +186,7 @@ type Inhibitor = Values<'a(ssssuu)'>[0][number];
 
 /** Another program's text is cut to this length before a client gets it. */
 const QUOTED_MAX_CHARACTERS = 200;
-/** How many locks a message names. */
+/** A message names at most this many locks. */
 const NAMED_MAX_INHIBITORS = 5;
 
 /**
@@ -239,7 +240,7 @@ const QUESTION_FAULTS: Readonly<Record<string, FaultCode>> = {
 const ORDER_FAULTS: Readonly<Record<string, FaultCode>> = {
   ...QUESTION_FAULTS,
   [LOGIND_ERRORS.accessDenied]: 'not-granted',
-  // The permission was withdrawn after logind was asked for it.
+  // The permission was withdrawn between the question to logind and the order.
   [LOGIND_ERRORS.interactiveAuthorizationRequired]: 'not-granted',
   [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
 };

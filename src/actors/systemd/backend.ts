@@ -80,6 +80,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (!target.ok) return target;
     const { scope, unit: name } = command;
     const follower = scope === 'user' ? this.#user : this.#system;
+    // The configured name may be an alias of an internal unit, which is known only from systemd's facts.
     const unit = follower?.table.unit(name);
     if (unit === undefined || this.#isHidden(unit)) return noSuchUnit(command);
     const absence = this.#services.absenceOf(scope);
@@ -91,7 +92,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
     // The change must be published before the answer. Without these calls it could be published later,
-    // because changes are gathered, and the follower reports none during a reload.
+    // because changes are gathered, and the follower reports none during a reload. The table always has the
+    // unit, and `?? unit` is for the compiler.
     this.#unitsChanged(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;

@@ -1,5 +1,5 @@
-// Carries out commands to units of the user, and decides whether they have succeeded. The calls compile only
-// with a follower on the user's bus.
+// Carries out commands to units of the user, and decides whether they have succeeded. The calls on the bus
+// compile only with a follower on the user's bus.
 
 import { type Clock, within } from '../../host/clock.js';
 import { type Answer, DONE, type UnitVerb } from '../../protocol/actor/commands.js';
@@ -12,24 +12,22 @@ import { type FollowedUnit, isAtRest, mustResetBeforeStart, type UnitFacts } fro
 import type { UnitFollower } from '../units/follower.js';
 
 /**
- * A command ends before the supervisor's 10 s, so that the client gets the command's answer and not a
- * timeout (docs/http-api.md, "Unit routes").
+ * The supervisor allows a command 10 s. The command ends earlier, so that the client gets the command's
+ * answer and not a timeout (docs/http-api.md, "Unit routes").
  */
 const COMMAND_MAX_MS = 9_000;
 /**
- * How long a service is watched after its start job. The job of a simple service ends before its program is
- * executed. No signal reports a successful execution. But signals report that the program is missing, or
- * that it has ended early. Measured on an idle machine: these signals come less than 1 ms after the job's
- * end. Measured on two cores with 16 busy processes: 5 ms in the median, below 37 ms for 99 of 100, above
- * 100 ms once in 960 starts.
+ * How long a service is watched after its start job. The job of a service with Type=simple ends before the
+ * program is executed. No signal reports a successful execution. But signals report that the program is
+ * missing, or that it has ended early. Measured on an idle machine: these signals come less than 1 ms after
+ * the job's end. Measured on two cores with 16 busy processes: 5 ms in the median, below 37 ms for 99 of
+ * 100, above 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
 
-/**
- * Arguments of systemd's EnableUnitFiles: the change outlives a reboot, and no link of another unit is
- * replaced.
- */
+/** An argument of EnableUnitFiles and DisableUnitFiles. It is false, so the change outlives a reboot. */
 const RUNTIME_ONLY = false;
+/** An argument of EnableUnitFiles. It is false, so no link of another unit is replaced. */
 const REPLACE_LINKS = false;
 
 type Goal = 'started' | 'stopped';
@@ -65,6 +63,7 @@ export async function commandUnit(
   const { noun, linkChange, job, goal } = plan;
   const { bus, waits, table } = follower;
   const deadline = clock.monotonic() + COMMAND_MAX_MS;
+  // The result is at least 1, which is the shortest time of a timer in Node.
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   // The follower's readings have a deadline of their own, which may be later than the command's deadline.
@@ -81,7 +80,7 @@ export async function commandUnit(
   const before = factsNow();
   if (linkChange !== undefined) {
     const changed = await changeLinks(bus, linkChange, name, leftMs);
-    // The unit is read also after a failure, because some links may have been changed.
+    // The unit is read even after a failure, because some links may have been changed.
     const read = await refresh();
     if (!changed.ok) return refusal(changed.error);
     if (!read.ok) return refusal(read.error);
@@ -90,7 +89,7 @@ export async function commandUnit(
   // If disabling has removed the alias, the name stands for another unit now, or for none.
   const wasAliasRemoved = linkChange === 'disable' && before?.id !== factsNow()?.id;
   const target = wasAliasRemoved ? primaryName : name;
-  // If the reset fails, the start itself shows what is wrong.
+  // An error of the reset is ignored, because the start that follows shows what is wrong.
   if (goal === 'started' && mustResetBeforeStart(table.unit(name)))
     await bus.call(SYSTEMD_METHODS.resetFailedUnit, [target], { deadlineMs: leftMs() });
   const call = await bus.call(SYSTEMD_METHODS[job], [target, JOB_MODE], { deadlineMs: leftMs() });
@@ -102,10 +101,11 @@ export async function commandUnit(
   const end = await waits.forJob(jobPath, target, leftMs());
   if (end === undefined) return DONE;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
-  // The job's signals have brought the facts of the stopped unit. They have not brought the facts of the
-  // removed alias, so `refresh` reads this name.
+  // Usually the signals of the job have brought the facts of `name`. If `name` is a removed alias, these
+  // signals were about another unit, so `name` is read.
   if (wasAliasRemoved) await refresh();
   const unit = table.unit(name);
+  // A service that the job has not started anew has the same invocation as before, and is not watched.
   const hasBegun =
     unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
   if (goal === 'started' && hasBegun) {

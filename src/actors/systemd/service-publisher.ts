@@ -40,6 +40,7 @@ export function serviceRecord(
   fileState: string | undefined,
 ): ServiceRecord {
   const { activeState, subState, description } = facts;
+  // A new file counts even if systemd has not reloaded since, and still says `not-found`.
   const isFound = fileState !== undefined || facts.loadState !== 'not-found';
   // A unit without a file may still run.
   const exists = isFound || !isAtRest(facts);
@@ -69,7 +70,7 @@ export class ServicePublisher {
   readonly #watched: readonly WatchedUnit[];
   /** The newest record of each unit; undefined for a unit that is unknown or hidden. */
   readonly #records = new Map<WatchedUnit, ServiceRecord | undefined>();
-  /** See `absenceOf`. */
+  /** Why each scope's manager is away; undefined while the manager is reached. */
   readonly #absences: Map<UnitScope, string | undefined>;
   /** The last logged problem with each unit's files, by unit key, so that it is logged only once. */
   readonly #loggedProblems = new Map<string, string | undefined>();

@@ -179,14 +179,14 @@ export class UnitTable {
     return this.#entries.get(name)?.signalCount ?? 0;
   }
 
-  /** `countBefore`: the `signalCount` at the beginning of the reading. */
+  /** `countBefore` is the `signalCount` from the beginning of the reading. */
   applyReading(name: string, countBefore: number, properties: PropertyRecord, file: FileReading): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
     // A fact that a reading lacks is not known any more. Only the result stays, because it may come by
-    // signals alone. `restarts` may also come by signals alone, but only the interest `verdicts` uses it,
-    // and the readings for this interest contain it.
+    // signals alone. `restarts` may also come by signals alone, but only owners with the interest `verdicts`
+    // (unit-reader.ts) use it, and their readings contain it.
     const reading = updatedFacts({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
     // A reading that a signal has overtaken may be older than the signal, so the facts of the run stay. If
@@ -209,7 +209,8 @@ export class UnitTable {
 
   /**
    * Applies UnitRemoved: systemd has unloaded a unit. Only units at rest are unloaded. The result of the
-   * unit's run stays known. The signal also follows each reading of an unloaded unit.
+   * unit's run stays known. The signal also follows each reading of an unloaded unit, and then changes
+   * no fact.
    */
   applyRemoval(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;

@@ -44,7 +44,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #reader: UnitReader;
   readonly #timers: Timers<'begin' | 'files' | 'reload'>;
   /**
-   * True from the signal of a reload's beginning to the signal of its end. Removals meanwhile are not real.
+   * True from the signal of a reload's beginning to the signal of its end. UnitRemoved is ignored meanwhile,
+   * because a reload removes units only for a moment.
    */
   #isReloading = false;
   /**
@@ -56,7 +57,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
    * Counts the calls of `#begin`, `down` and `stop`, so that results from before the last call are ignored.
    */
   #epoch = 0;
-  /** The attempts to subscribe and read that have failed in succession. */
+  /** How many attempts to subscribe and read have failed in succession. */
   #failures = 0;
 
   constructor(plan: FollowerPlan, owner: FollowerOwner, makeBus: (owner: BusOwner) => B) {
@@ -210,6 +211,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#failures = 0;
     this.#unmuteUnlessReloading();
     this.waits.recheck();
+    // The owner is up even if a reload has begun. All units are read and reported again after the reload.
     this.#owner.up();
     this.#endMissedJobs(awaited);
   }
@@ -247,7 +249,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#endMissedJobs(awaited);
   }
 
-  /** `awaited`: the jobs that were awaited before all units were read. */
+  /** `awaited` are the jobs that were awaited before all units were read. */
   #endMissedJobs(awaited: readonly AwaitedJob[]): void {
     this.waits.endMissed(awaited, (name) => this.table.unit(name)?.facts.job);
   }

@@ -30,7 +30,10 @@ export interface LogQuery {
   readonly lines: number;
 }
 
-/** If the daemon's user is not allowed to read a file in one of these folders, a log may lack messages. */
+/**
+ * The folders of the journal's files, for each scope. If the daemon's user is not allowed to read a file in
+ * one of them, a log of this scope may lack messages.
+ */
 export type JournalFolders = Readonly<Record<UnitScope, readonly string[]>>;
 
 /**
@@ -72,9 +75,9 @@ export class UnitLogs {
   }
 
   /**
-   * True if systemd has logged that the unit was stopped during this run. The start of a oneshot unit is done
-   * when its script has ended, so a later stop does not count. False also if the journal cannot be read in
-   * time, or has nothing about the run.
+   * True if systemd has logged that the unit was stopped during the run `invocation`. The unit must be one
+   * of the user. The start of a oneshot unit is done when its script has ended, so a later stop does not
+   * count. The result is false, too, if the journal cannot be read in time, or has nothing about the run.
    */
   async wasStopped(invocation: string, isOneshot: boolean): Promise<boolean> {
     // journalctl combines matches of the same field by OR, and matches of different fields by AND.
@@ -101,6 +104,7 @@ export class UnitLogs {
     if (size >= READINGS_MAX)
       return failed({ fault: 'unavailable', detail: `${size} logs are being read already` });
     const { PATH } = process.env;
+    // journalctl's messages must be in English, so that `FORBIDDEN` recognizes them.
     const env = { LC_ALL: 'C.UTF-8', ...(PATH !== undefined && { PATH }) };
     const options = { env, maxBuffer: OUTPUT_MAX_BYTES, killSignal: 'SIGKILL' } as const;
     const running = promisify(execFile)(this.#program, args, options);
@@ -173,8 +177,8 @@ async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise
 }
 
 /**
- * True if the daemon's user is not allowed to read a file in one of these folders. journalctl 252 does not
- * always report that.
+ * True if the daemon's user is not allowed to read the file `system.journal` in one of these folders.
+ * journalctl 252 does not always report that.
  */
 async function hasHiddenFile(folders: readonly string[]): Promise<boolean> {
   const machineId = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();

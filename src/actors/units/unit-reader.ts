@@ -80,15 +80,18 @@ export async function subscribe(
   return isAlreadySubscribed ? DONE : subscribed;
 }
 
-/** Adds match rules, for a manager that sends signals already. Resolves to the first error. */
+/**
+ * Adds match rules. They bring signals only once the manager's method Subscribe has been called, which may
+ * be before or after this call. Resolves to the first error.
+ */
 export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusResult<undefined>> {
   const results = await Promise.all(rules.map((rule) => bus.watch(rule)));
   return results.find(({ ok }) => !ok) ?? DONE;
 }
 
 /**
- * Each reading takes at most two calls. A connection allows 256 calls at a time. Commands, and readings of
- * other groups, need some of these calls, too.
+ * A group of this number of units is read at a time. Each unit takes at most two calls, and a connection
+ * allows 256 calls at a time. Commands, and groups of other readings, need some of these calls, too.
  */
 const READINGS_AT_ONCE = 8;
 
@@ -146,6 +149,7 @@ export class UnitReader {
     this.#lastRequest += 1;
     const requestNumber = this.#lastRequest;
     const answer = await this.#bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
+    // An empty text stands for no state.
     if (answer.ok) return success({ state: answer.value || undefined, requestNumber });
     const { error } = answer;
     if (error.kind !== 'dbus' || isAbsence(error) || error.name === BUS_TIMED_OUT) return answer;

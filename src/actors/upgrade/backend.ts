@@ -1,5 +1,5 @@
-// The upgrade backend: connects result file, units, progress socket and state file, and runs the commands.
-// publisher.ts decides what is published.
+// The upgrade backend. It connects result file, units, progress socket and state file, and runs the
+// commands. publisher.ts decides what is published.
 
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../host/clock.js';
@@ -34,7 +34,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   /** Undefined if no unit is configured, because systemd is not needed then. */
   readonly #units: UpgradeUnits | undefined;
   readonly #logs: UnitLogs;
-  /** The answer to a start that is under way. */
+  /** The coming answer to a start that is under way; undefined if there is none. */
   #starting: Promise<Answer> | undefined;
 
   constructor(settings: UpgradeSettings, publish: Publisher, context: UpgradeContext) {
@@ -59,7 +59,10 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#resultFile = resultFile === undefined ? undefined : new ResultFile(resultFile, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
     const resultFileRead = this.#resultFile?.read() ?? Promise.resolve();
-    /** Resolves when all files and the socket were tried once. From then on the records are complete. */
+    /**
+     * Resolves when all files and the socket were tried once. From then on the records are complete. The
+     * state file needs no time limit here, because run-store.ts has one.
+     */
     const ready = Promise.all([
       recalled,
       within(clock, FILE_WAIT_MAX_MS, resultFileRead),
@@ -70,7 +73,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;
-    // With units, UpgradeUnits calls the publisher's `up`.
+    // UpgradeUnits calls the publisher's `up` by itself. Without units it is called here.
     if (hasUnits)
       this.#units = new UpgradeUnits({
         ...context,
@@ -85,7 +88,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async handle(command: UpgradeCommand): Promise<Answer> {
     if (command.do === 'log') {
-      // The route of the log needs an upgrade unit, so the check of `unit` is for the compiler.
+      // The log has a route only if an upgrade unit is configured, so `unit` is never undefined here. Its
+      // check is for the compiler.
       const unit = this.#units?.upgradeUnitId;
       return unit ? this.#logs.read({ scope: 'user', unit, lines: command.lines }) : NOT_CONNECTED;
     }
@@ -136,6 +140,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     if (!started.ok) return started;
     const invocationBefore = factsBefore.invocation;
     this.#keeper.applyInput({ ...started.value, kind: 'accepted', begunBefore, invocationBefore });
+    // A restart of the daemon after the answer should not lose the run.
     await this.#store.whenWritten();
     return DONE;
   }

@@ -1,7 +1,7 @@
 // Decides which lines of the progress socket are valid, and what is relayed of them (docs/upgrades.md,
 // "Progress"). Pure.
 
-/** The length without the line end. A longer line is dropped (docs/upgrades.md, "Progress"). */
+/** A line that is longer without its line end is dropped (docs/upgrades.md, "Progress"). */
 export const LINE_MAX_BYTES = 64 * 1024;
 
 export type ProgressEvent =
@@ -11,11 +11,14 @@ export type ProgressEvent =
 
 export interface ProgressLine {
   readonly content: ProgressEvent;
-  /** The line as it came, without a CR at its end. A CR between two tokens of the JSON becomes a space. */
+  /**
+   * The line as it came, except for CRs, which would end a line of the event stream. A CR at the end is
+   * removed, and a CR between two tokens of the JSON becomes a space.
+   */
   readonly text: string;
 }
 
-/** One byte more than a valid line with its CR. */
+/** One byte more than the longest valid line with its CR. */
 const CUT_LINE_BYTES = LINE_MAX_BYTES + 2;
 
 const CR = 0x0d;
@@ -48,8 +51,9 @@ function progressEvent(value: unknown): ProgressEvent | undefined {
 }
 
 /**
- * True for an integer of any size, because the line is relayed as a text. `JSON.parse` makes Infinity of an
- * integer that is too large for a double. `Number.isInteger` would refuse Infinity.
+ * True for an integer of any size. Its size does not matter, because the line is relayed as a text.
+ * `JSON.parse` makes Infinity of an integer that is too large for a double, and `Number.isInteger` would
+ * refuse Infinity.
  */
 function isJsonInteger(value: unknown): value is number {
   return typeof value === 'number' && Math.trunc(value) === value;
@@ -57,7 +61,7 @@ function isJsonInteger(value: unknown): value is number {
 
 /**
  * Yields the lines without their LF, and at the end the bytes after the last LF. A line that is too long may
- * be cut. It then still has enough bytes to be recognized as too long.
+ * be cut, so that memory stays bounded. A cut line still has enough bytes to be recognized as too long.
  */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let unfinished: Uint8Array = new Uint8Array(0);

@@ -1,5 +1,5 @@
-// Decides when the progress socket is made at its path, and passes its valid lines on at a bounded rate. Only
-// the daemon's user can open the socket.
+// Decides when the progress socket is made at its path, and passes its valid lines on at a bounded rate.
+// Only the daemon's user can open the socket.
 
 import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
@@ -11,28 +11,35 @@ import { fileIdentity, PathWatch } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
 import { type ProgressLine, parseLine, splitLines } from './progress-line.js';
 
-/** How many connections may be open; further ones are closed. Each takes up to 128 KiB of memory. */
+/**
+ * How many connections may be open; further ones are closed. Each takes up to 128 KiB of memory: 64 KiB for
+ * an unfinished line, and 64 KiB for the bytes that were read last.
+ */
 const CONNECTIONS_MAX = 256;
 /**
- * The supervisor kills a thread that sends too many items per second (supervisor/incarnation.ts). This bound
- * is lower. Lines that come faster wait in their connections.
+ * The supervisor kills a thread that sends too many items per second (`ITEMS_PER_SECOND_MAX` in
+ * supervisor/incarnation.ts). This bound is lower, because a line may cause several items. Lines that come
+ * faster wait in their connections.
  */
 const LINES_MAX_PER_SECOND = 10_000;
 /** The pause when the rate is exceeded. */
 const PAUSE_MS = 1_000;
-/** Changes within this time count as one, because making the socket changes its directory several times. */
+/** Changes at the path within this time count as one, because making the socket causes several of them. */
 const SETTLE_MS = 40;
-/** If a process listens, the kernel accepts a connection at once. */
+/** This time is ample: if a process listens, the kernel accepts a connection at once. */
 const PROBE_DEADLINE_MS = 2_000;
-/** A directory of this name is ours. Any other directory may be shared, and keeps its mode. */
+/**
+ * A directory of this name is ours if it belongs to the daemon's user. Any other directory may be shared,
+ * and keeps its mode.
+ */
 const OWN_DIRECTORY = 'tonearm';
 
 const PATH_IN_USE = 'another process listens there';
 
 export interface SocketOwner {
   /**
-   * `connectedMs`: when the line's connection began, monotonic. The next line of this connection comes only
-   * after the promise has resolved.
+   * `connectedMs` is the monotonic time at which the line's connection began. The next line of this
+   * connection comes only after the promise has resolved.
    */
   onLine(line: ProgressLine, connectedMs: number): Promise<void>;
   /** Called when the number of open connections has changed. */
@@ -71,7 +78,7 @@ export class ProgressSocket {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Listens again if the socket was removed, or if its path was taken and may be free now. */
+  /** Listens again if the socket was removed, or if the last attempt failed, because it may succeed now. */
   #checkPath(): void {
     // The check waits for an attempt that is under way, because the socket seems to be missing meanwhile.
     this.#lastAttempt = this.#lastAttempt.then(() => {
@@ -109,7 +116,8 @@ export class ProgressSocket {
       // The last line counts even without its LF.
       for await (const line of splitLines(socket)) await this.#deliver(line, connectedMs);
     } catch (error) {
-      // A connection that broke is no defect, and a line that was cut off is of no use.
+      // A connection that broke is no defect: its error is `socket.errored`. The line that it cut off is of
+      // no use. After a stop no error matters, because the stop destroys the sockets.
       if (!this.#isStopped && error !== socket.errored) throw error;
     } finally {
       socket.destroy();
@@ -143,7 +151,7 @@ async function listenAt(server: Server, path: string, clock: Clock): Promise<Res
   }
 }
 
-/** Fails if the path is in use. Rejects with the system's error. */
+/** Fails if the path is in use, or has a file that is no socket. Rejects with the system's error. */
 async function listenIfFree(server: Server, path: string, clock: Clock): Promise<Result<undefined, string>> {
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -156,11 +164,11 @@ async function listenIfFree(server: Server, path: string, clock: Clock): Promise
   const identityBefore = fileIdentity(path);
   const isInUse = identityBefore !== undefined && (await isListening(path, clock));
   if (isInUse) return failed(PATH_IN_USE);
-  // Meanwhile another daemon may have put its own socket there. From here on nothing may be awaited until our
-  // socket is at its path.
+  // Meanwhile another daemon may have put its own socket there. From here on nothing may be awaited until
+  // our socket is at its path.
   if (fileIdentity(path) !== identityBefore) return failed(PATH_IN_USE);
   rmSync(path, { force: true });
-  // The daemon's umask keeps other users away until the mode is set.
+  // The daemon's umask (main.ts) keeps other users away until the mode is set.
   server.listen(path);
   await once(server, 'listening');
   chmodSync(path, 0o600);
@@ -183,7 +191,7 @@ async function isListening(path: string, clock: Clock): Promise<boolean> {
       resolve(!isNobodyThere);
     });
   });
-  const isOccupied = await within(clock, PROBE_DEADLINE_MS, answer);
+  const isInUse = await within(clock, PROBE_DEADLINE_MS, answer);
   socket.destroy();
-  return isOccupied ?? true;
+  return isInUse ?? true;
 }

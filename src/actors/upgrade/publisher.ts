@@ -91,7 +91,7 @@ export class UpgradePublisher {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // All records are put before each status `up`, also those that are in the journal already.
+    // All records are put before each status `up`, even those that are in the journal already.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());
@@ -123,6 +123,7 @@ export class UpgradePublisher {
     if (!this.#isUp) return;
     const { checkUnit, upgradeUnit } = this.#settings;
     const { percent, step } = this.#run;
+    // The record `upgrade.info` has the run without its progress. The others have it with its progress.
     const run = publishedRun(this.#run);
     const check = checkUnit && publishedCheck(this.#check ?? NEVER_CHECKED);
     const hasStatusChanged = this.#putIfChanged('upgrade.info', 'status', this.#statusText);
@@ -186,7 +187,8 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   // At a start systemd first sends the new invocation and the start job, still with the old state. The next
   // signal decides.
   if (before !== undefined && job !== '') return before;
-  // A reset is no run. A failed unit is reset before its start, and the start may then be refused.
+  // A reset is no run, so the last check stays. A failed unit is reset before its start, and the start may
+  // then be refused.
   if (wasReset && before?.invocation === invocation && before.state !== 'running') return before;
   // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);

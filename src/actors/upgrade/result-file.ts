@@ -1,5 +1,5 @@
-// Reads the result file of the detector (docs/upgrades.md, "The result file"), and decides whether it is
-// valid.
+// Reads the result file of the detector, which is the program that looks for upgrades, and decides whether
+// the file is valid (docs/upgrades.md, "The result file").
 
 import type { Clock } from '../../host/clock.js';
 import { SharedWork } from '../../host/turns.js';
@@ -45,7 +45,7 @@ export class ResultFile {
 
   async #readFile(): Promise<void> {
     const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
-    // A reading that is late is reported as a problem, but it goes on.
+    // A late reading is reported as a problem, but is not ended.
     const isLate = (await readInTime(this.#clock, reading)) === READ_TOO_SLOW;
     if (isLate) this.#deliver(failed(READ_TOO_SLOW.error.problem));
     const file = await reading;
@@ -80,7 +80,7 @@ function markTokens(json: string): string {
   });
 }
 
-/** The original JSON of a value that was parsed from the text of `markTokens`. */
+/** The original JSON of a value that was parsed from the text of `markTokens`, but without white space. */
 function unmarkTokens(value: unknown): string {
   return JSON.stringify(value).replace(STRING, (marked) =>
     marked.startsWith('"#') ? marked.slice(2, -1) : `"${marked.slice(2)}`,
@@ -119,6 +119,7 @@ function parseStatus(text: string): ResultReading {
     if (!isValid(members[key])) return failed(`${key.slice(1)} is not ${type}`);
   }
   const { $current, $latest, $upgrade_available, $checked_at, ...extra } = members;
+  // Any other text in `checked_at` is left out (docs/upgrades.md), so it does not make the file invalid.
   const isTimeValid = isMarkedString($checked_at) && isRfc3339($checked_at.slice(1));
   const status = {
     $current,

@@ -20,8 +20,8 @@ export interface RunKeeperOwner {
   changed(run: Run): void;
   save(saved: SavedRun): void;
   /**
-   * Reads the unit. Undefined if it cannot be read. If the connection to systemd was lost, upgrade-units.ts
-   * calls `applyReading` on the next connection.
+   * Reads the unit. Resolves to undefined if the unit cannot be read, for instance because the connection to
+   * systemd was lost. On the next connection upgrade-units.ts calls `applyReading`.
    */
   readUnit(): Promise<RunFacts | undefined>;
 }
@@ -39,7 +39,7 @@ export class RunKeeper {
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   /** Applies the lines of all connections one after the other. */
   readonly #turns = new Turns();
-  #openLineConnections = 0;
+  #openConnections = 0;
   #isStopped = false;
 
   /** `circumstances` are the present ones. The manager in them is unknown until the first `applyReading`. */
@@ -74,7 +74,8 @@ export class RunKeeper {
 
   /**
    * Applies the facts of the unit that were read on a new connection to systemd. If no unit is configured,
-   * the facts are NOTHING_RAN, which ends a run of systemd. `wasStopped`: somebody stopped the run.
+   * the facts are NOTHING_RAN, which ends a run of systemd. `wasStopped` is true if somebody stopped the
+   * run.
    */
   applyReading(facts: RunFacts, present: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
@@ -102,9 +103,9 @@ export class RunKeeper {
   }
 
   /**
-   * Resolves when the line is applied. `connectedMs`: when the line's connection began, monotonic. `relay`
-   * sends the line to the clients. Clients ignore progress while no run is running, so the line is relayed
-   * after a run has begun, and before a run ends.
+   * Resolves when the line is applied. `connectedMs` is the monotonic time at which the line's connection
+   * began. `relay` sends the line to the clients. Clients ignore progress while no run is running, so a line
+   * that begins a run is relayed after it is applied, and a line that ends a run before.
    */
   applyLine(content: ProgressEvent, connectedMs: number, relay: () => void): Promise<void> {
     const receivedMs = this.#clock.monotonic();
@@ -117,17 +118,17 @@ export class RunKeeper {
 
   /** `count` connections to the progress socket are open. */
   setConnections(count: number): void {
-    this.#openLineConnections = count;
+    this.#openConnections = count;
     this.#setQuietTimer();
   }
 
   async #applyInTurn(content: ProgressEvent, connectedMs: number, receivedMs: number): Promise<void> {
-    // A function, because the systemd run may end while the unit is read.
+    // This is a function, because the systemd run may end while the unit is read.
     const isLeftover = () =>
       connectedMs < this.#systemdEndedMs || receivedMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {
       // The unit is read first, because its script may send a line before the signal of the unit's start has
-      // come. Without the bus, the known facts must be enough.
+      // come. If the unit cannot be read, its last known facts decide.
       const facts = await this.#owner.readUnit();
       if (facts !== undefined && isAtWork(facts)) this.applyInput({ kind: 'facts', facts });
     }
@@ -149,7 +150,7 @@ export class RunKeeper {
   #setQuietTimer(): void {
     const { state, origin } = this.#run;
     const isSocketRun = state === 'running' && origin === 'socket';
-    if (isSocketRun && this.#openLineConnections === 0)
+    if (isSocketRun && this.#openConnections === 0)
       this.#timers.set('quiet', QUIET_MS, () => this.applyInput({ kind: 'abandoned' }));
     else this.#timers.cancel('quiet');
   }

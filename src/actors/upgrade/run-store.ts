@@ -18,11 +18,12 @@ const WRITE_MAX_MS = 1_000;
  */
 const RETRY_PAUSE_MS = 10_000;
 /**
- * If a reading takes longer, the run is forgotten. The daemon's start waits for 20 s at most for the first
- * report of this backend (host/readiness.ts). This report may also need a reading of systemd's journal.
+ * If a reading takes longer, the run is forgotten. The daemon's start waits for the first report of this
+ * backend, but for 20 s at most (host/readiness.ts). The other 10 s are for a reading of systemd's journal,
+ * which this report may also need.
  */
 const READ_MAX_MS = 10_000;
-/** A state file has some hundred bytes. A larger file than this is not from this program. */
+/** A state file has some hundred bytes. A file that exceeds this bound is not from this program. */
 const STATE_MAX_BYTES = 64 * 1024;
 
 /**
@@ -97,6 +98,7 @@ export class RunStore {
     this.#writing = this.#writes.run();
   }
 
+  /** A save during a write causes one more write, which takes the newest text. */
   readonly #writes = new SharedWork(async () => {
     this.#timers.cancelAll();
     try {
@@ -109,7 +111,7 @@ export class RunStore {
   });
 }
 
-/** The text of the state file. */
+/** The text of the state file. Its fields `before` and `job` have shorter names than in RunRecord. */
 export function savedText({ record, circumstances }: SavedRun): string {
   const { invocation, invocationBefore: before, startJob: job } = record;
   return `${JSON.stringify({ ...publishedRun(record), invocation, before, job, ...circumstances })}\n`;

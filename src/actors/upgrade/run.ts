@@ -18,13 +18,13 @@ export interface RunRecord {
   /** The invocation of a systemd run; absent until systemd has sent it. */
   readonly invocation?: string | undefined;
   /**
-   * While `invocation` is absent: the unit's last invocation before this run, '' for none. Facts with this
-   * invocation are older than the run.
+   * The unit's last invocation before this run, '' for none. This is only known while `invocation` is
+   * absent. Facts with this earlier invocation are older than the run.
    */
   readonly invocationBefore?: string | undefined;
   /**
-   * The path of the job that began a running systemd run. If systemd has restarted the unit (Restart=), the
-   * path of the last restart's job. The result of another job, such as a reload, does not count.
+   * The path of the job that began a running systemd run. If systemd has restarted the unit (Restart=), this
+   * is the path of the last restart's job. The result of another job, such as a reload, does not count.
    */
   readonly startJob?: string | undefined;
 }
@@ -32,7 +32,7 @@ export interface RunRecord {
 export interface Run extends RunRecord {
   readonly percent?: number;
   readonly step?: string;
-  /** How many runs have begun since the daemon's start, to find out whether a run began during a call. */
+  /** How many runs have begun since the daemon's start. It shows whether one began during a start. */
   readonly begunRuns: number;
   /**
    * The result of `startJob` if that job has ended, but not with `done`. The run then fails, unless systemd
@@ -41,7 +41,8 @@ export interface Run extends RunRecord {
   readonly badJobResult?: string | undefined;
   /**
    * True if somebody has stopped the unit during this run. If the unit is no oneshot, `Result` does not show
-   * this. Its `startJob` does not show it either, because this job is done as soon as the program runs.
+   * a stop. The result of `startJob` does not show it either, because that job is done as soon as the
+   * program runs.
    */
   readonly wasStopped?: boolean | undefined;
   /** The path of the unit's queued or running job during a systemd run; '' for none. */
@@ -55,7 +56,7 @@ export interface Run extends RunRecord {
 }
 
 export type RunInput =
-  /** systemd accepted our StartUnit or RestartUnit. */
+  /** systemd accepted a StartUnit or RestartUnit of the daemon. */
   | {
       readonly kind: 'accepted';
       /** The run's `begunRuns` before the call. */
@@ -82,7 +83,8 @@ export type RunInput =
   | { readonly kind: 'facts-after-doubt'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /**
-   * A valid progress line. `isLeftover`: it may belong to a systemd run that is over, so it begins no run.
+   * A valid progress line. If `isLeftover`, the line may belong to a systemd run that is over, and begins no
+   * run.
    */
   | { readonly kind: 'line'; readonly content: ProgressEvent; readonly isLeftover: boolean }
   /** No connection was open for QUIET_MS, or the node was restarted since a socket run began. */
@@ -92,7 +94,7 @@ export function initialRun(record: RunRecord = { state: 'idle' }): Run {
   return { ...record, begunRuns: 0, job: '', isDoubtful: false, facts: NOTHING_RAN };
 }
 
-/** True if this line begins a run of the socket, provided that the unit is not at work. */
+/** True if this line begins a run of the socket. The caller also checks that the unit is not at work. */
 export function beginsSocketRun(run: Run, content: ProgressEvent, isLeftover: boolean): boolean {
   return run.state !== 'running' && !isLeftover && content.event !== 'end';
 }
@@ -182,13 +184,14 @@ function invocationFields({ invocation, job }: RunFacts): Pick<Run, 'invocation'
 function continuedRun(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
   const withJob = { ...run, job: facts.job };
+  // The invocation is '' if the unit has not run, or was unloaded.
   if (facts.invocation === '' || facts.invocation === invocation) return withJob;
   const areFactsOlder = invocation === undefined && facts.invocation === run.invocationBefore;
   if (areFactsOlder) return withJob;
   if (invocation === undefined) return withInvocation(withJob);
   // If systemd restarts the unit by itself (Restart=), all tries are one run.
   if (facts.restarts > 0) return withInvocation(withJob);
-  // Somebody has restarted the unit. The old invocation was killed, and `Result` belongs to the new one.
+  // Somebody has restarted the unit. The run's invocation was killed, and `Result` belongs to the new one.
   const failedRun = finishedRun(run, 'failed', nowMs);
   return isAtWork(facts) ? begunByUnit(failedRun, nowMs) : failedRun;
 }
@@ -230,7 +233,8 @@ function afterDoubt(run: Run, facts: RunFacts, nowMs: number): Run {
 function hasSucceeded({ badJobResult, wasStopped, invocation, facts }: Run): boolean {
   if (badJobResult !== undefined || wasStopped) return false;
   // If the run has no invocation, the unit has not run: something prevented its start after the job was
-  // queued. The unit's `Result` counts only if it belongs to the run's invocation.
+  // queued. The unit's `Result` counts only if it belongs to the run's invocation, and a reset has not
+  // cleared it.
   if (invocation === undefined || facts.invocation !== invocation) return false;
   return facts.result === 'success' && facts.activeState !== 'failed' && !facts.wasReset;
 }
@@ -257,7 +261,7 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   if (isAtWork(facts)) return isSameRun ? withStop(next) : begunByUnit(next, nowMs);
   // A pending job may still start the unit, so the run goes on.
   if (facts.job !== '' && isSameManagerAndUnit) return next;
-  // A run without a known success has failed, also if systemd has unloaded the unit.
+  // A run whose success is not known has failed, even if systemd has only unloaded the unit.
   const isSuccess = isSameManagerAndUnit && !wasStopped && hasSucceeded(next);
   return finishedRun(next, isSuccess ? 'succeeded' : 'failed', nowMs);
 }
@@ -270,6 +274,7 @@ function afterLine(run: Run, content: ProgressEvent, isLeftover: boolean, nowMs:
   // unchanged.
   if (content.event === 'progress')
     return { ...next, percent: Math.min(Math.max(content.percent, 0), 100), step: content.step };
+  // A run of systemd is ended only by its unit.
   const isEnd = content.event === 'end' && next.origin === 'socket';
   if (!isEnd) return next;
   return finishedRun(next, content.success ? 'succeeded' : 'failed', nowMs);
@@ -282,7 +287,10 @@ export function isAtWork(state: UnitState): boolean {
   return !isAtRest(state) && !isExited(state);
 }
 
-/** True if the work is done and remembered (RemainAfterExit=). A oneshot unit is active only in this way. */
+/**
+ * True if the work is done, but the unit stays active (RemainAfterExit=). A oneshot unit is active in
+ * no other case.
+ */
 export function isExited({ activeState, subState }: UnitState): boolean {
   return activeState === 'active' && subState === 'exited';
 }

@@ -30,7 +30,7 @@ export interface UpgradeContext {
 
 /**
  * The longest time for the call and its job. A job that is still queued after this time counts as accepted.
- * Together with the writing of the state file this stays within a command's 10 s.
+ * Together with the writing of the state file (1 s at most) this stays within a command's 10 s.
  */
 const START_MAX_MS = 8_000;
 
@@ -125,7 +125,7 @@ export class UpgradeUnits implements FollowerOwner {
     const leftMs = (): number => Math.max(endMs - this.#parts.clock.monotonic(), 0);
     const invocationBefore = this.#lastInvocations.get(unit);
     const { waits, bus, table } = this.#follower;
-    // If the reset fails, the start itself shows what is wrong.
+    // The result of the reset is ignored: if it fails, the answer to the start shows what is wrong.
     if (mustResetBeforeStart(table.unit(unit)))
       await bus.call(SYSTEMD_METHODS.resetFailedUnit, [unit], { deadlineMs: leftMs() });
     const started = await this.#start(unit, leftMs());
@@ -133,13 +133,14 @@ export class UpgradeUnits implements FollowerOwner {
     // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of
     // the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
     const hasRun = () => {
-      // The facts get a new invocation before `#lastInvocations` does, but lose it when the unit is unloaded.
+      // The facts get a new invocation before `#lastInvocations` does, but lose it if the unit is unloaded.
       const { invocation } = this.#factsOf(unit);
       const isNewInvocation = invocation !== '' && invocation !== invocationBefore;
       return isNewInvocation || this.#lastInvocations.get(unit) !== invocationBefore;
     };
     if (!hasRun()) {
       await Promise.race([
+        // `until` goes on while the value is undefined.
         waits.until(leftMs(), () => hasRun() || undefined),
         waits.forJob(started.value.job, unit, leftMs()),
       ]);
@@ -173,9 +174,9 @@ export class UpgradeUnits implements FollowerOwner {
 
   /**
    * A check unit that systemd is about to restart (Restart=) is `failed` for a moment, as an upgrade unit is
-   * (run-keeper.ts, `#confirm`). So the unit is read before a failure is published. Other facts are ignored
-   * meanwhile, because an unloaded unit no longer shows its failure. Only facts of a unit that is at work
-   * again count.
+   * (run-keeper.ts, `#confirm`). So the unit is read before a failure is published. Until it is read, facts
+   * count only if the unit is at work again. Others are ignored, because they may be those of an unloaded
+   * unit, which no longer shows its failure.
    */
   #checkChanged(name: string, facts: RunFacts): void {
     const { publisher } = this.#parts;
@@ -191,6 +192,7 @@ export class UpgradeUnits implements FollowerOwner {
   async #confirmFailure(name: string, failedFacts: RunFacts): Promise<void> {
     const epoch = this.#epoch;
     this.#doubtfulFailure = failedFacts;
+    // The follower passes the new facts to `changed`. If the unit is at work again, this ends the doubt.
     await this.#follower.refresh([name]);
     if (this.#doubtfulFailure !== failedFacts) return;
     this.#doubtfulFailure = undefined;
@@ -223,6 +225,7 @@ export class UpgradeUnits implements FollowerOwner {
     this.#epoch += 1;
     const epoch = this.#epoch;
     await this.#parts.ready;
+    // The properties of the manager show below which life of systemd this is.
     const options = { path: SYSTEMD_PATH };
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;
@@ -233,7 +236,7 @@ export class UpgradeUnits implements FollowerOwner {
     const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
     if (check !== undefined) this.#parts.publisher.setCheck(check.facts);
-    // Each start of systemd has another time. A reload or a re-execution of systemd does not change the time.
+    // Each start of systemd has another time. A reload or re-execution of systemd does not change the time.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
     for (const { name, facts } of this.#follower.table.units()) this.#noteInvocation(name, facts);

@@ -1,5 +1,5 @@
-// `tonearm bench`: measures what this machine and its sound server can carry. For this it runs a service of
-// its own, and does not touch the running one.
+// The command `tonearm bench` measures what this machine and its sound server can carry. It runs a service
+// of its own for this, which is a supervisor with its gateway, and does not touch the running one.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -74,7 +74,7 @@ export interface BenchParts {
   readonly settings: Settings;
   /** The folder of the built files. */
   readonly root: URL;
-  /** Makes a service. */
+  /** Makes a service, which is not started yet. */
   assemble(settings: Settings): { readonly supervisor: Supervisor; readonly gateway: Gateway };
 }
 
@@ -119,7 +119,7 @@ async function measureAtRest(ms: number): Promise<Figures> {
   return {
     memory_mb: process.memoryUsage.rss() / 2 ** 20,
     wake_ups_per_second: ((countWakeUps() - wakeUpsBefore) * 1000) / ms,
-    // Microseconds per millisecond are milliseconds per second.
+    // Microseconds per millisecond are milliseconds per second. A minute has 60 seconds.
     cpu_ms_per_minute: ((user + system) * 60) / ms,
   };
 }
@@ -136,7 +136,7 @@ function countWakeUps(): number {
   return sum;
 }
 
-/** '' for a thread that has ended since the folder was listed. */
+/** Returns '' for a thread that has ended since the folder was listed. */
 function readStatus(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -41,7 +41,9 @@ const CODEC_MS_PER_SECOND = 50;
 /** The first rounds are slow, because nothing has been compiled yet. They are not counted. */
 const CHANGES_WARM_UP_MS_PER_SECOND = 50;
 const CODEC_WARM_UP_MS_PER_SECOND = 25;
-/** The pause between changes. It divides no timer's period, so changes do not coincide with a timer. */
+/**
+ * The pause between changes. No timer's period is a multiple of it, so changes do not coincide with a timer.
+ */
 const CHANGE_PAUSE_MS = 7.3;
 /** A listener searches only the newest characters, up to this number. One event of a busy node has fewer. */
 const TAIL_CHARS = 64 * 1024;
@@ -50,7 +52,9 @@ const SUSPENDED = 2;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `action` again and again, at least once, and returns its results. */
+/**
+ * Calls `action` for about `forMs`, but once at least, and SAMPLES_MAX times at most. Returns the results.
+ */
 async function repeatFor<T>(forMs: number, action: () => T | Promise<T>): Promise<readonly T[]> {
   const end = performance.now() + forMs;
   const results: T[] = [];
@@ -96,6 +100,7 @@ async function dialServer(): Promise<Link> {
       );
     });
     if (dialled.ok) return dialled.value;
+    // The first path is the likeliest one, so its problem is reported.
     firstProblem ||= dialled.error;
   }
   throw new Error(firstProblem);
@@ -144,18 +149,22 @@ class Listener {
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
+    // Each text that is searched is ASCII, so it needs no decoding: latin1 has one character per byte.
     this.#socket.setEncoding('latin1').on('data', (text: string) => this.#received(text));
     // If the connection is lost, `waitFor` rejects because of its time-out.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.write('GET /events?types=audio.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   }
 
-  /** Rejects if `text` was not read in time. The error calls it `what`. Only one call at a time. */
+  /**
+   * Rejects if `text` was not read in time. The error calls the text `what`. Only one call at a time is
+   * allowed.
+   */
   async waitFor(text: string, what: string): Promise<void> {
     const found = new Promise<true>((resolve) => {
       this.#awaited = { text, onFound: () => resolve(true) };
     });
-    // The text may have come before this call.
+    // The text may have come before this call, so the present tail is searched without new characters.
     this.#received('');
     const isLate = (await within(systemClock, ANSWER_WITHIN_MS, found)) === undefined;
     if (isLate) throw new Error(`${what} was not reported within 2 s`);

@@ -41,20 +41,27 @@ const HALF_CORE_MS = 500;
 const CHANGES_PER_SECOND = 10;
 /** In the estimate of streams, a list is decoded and encoded within this time. */
 const LIST_WITHIN_US = 100_000;
+/** The estimate names at most this many listeners, because noise can make a listener seem free. */
 const LISTENERS_MAX = 10_000;
 /** The least cost of one more listener. Noise may make the measured difference smaller, or negative. */
 const LISTENER_LEAST_MS = 0.001;
 const DESCRIPTION_COLUMNS = 42;
 const VALUE_COLUMNS = 8;
 
-/** The value at `part` (0 <= part < 1) of the sorted values: 0.5 is the median. NaN without values. */
+/**
+ * The value that stands after the share `part` (0 <= part < 1) of the sorted values. If `part` is 0.5, this
+ * is the median. NaN without values.
+ */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 }
 
-/** For a measurement, in which further digits are noise. */
+/** A measurement is printed with three digits, because further digits are noise. */
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
-/** For an estimate, in which further digits are noise. It is whole and never negative; NaN stays NaN. */
+/**
+ * An estimate is printed with two digits, because further digits are noise. The result is a whole number,
+ * and never negative; NaN stays NaN.
+ */
 const twoDigits = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
 
 export type Report = ReturnType<typeof makeReport>;
@@ -78,7 +85,8 @@ function estimateOf(figures: Figures) {
   const crowdedMs = figures.cpu_ms_per_change_crowded ?? Number.NaN;
   const decodeUs = figures.decode_us_per_stream ?? Number.NaN;
   const encodeUs = figures.encode_us_per_stream ?? Number.NaN;
-  // Half of a core has this CPU time for each change. The listeners after the first one share what is left.
+  // Half of a core has this CPU time for each change. The first listener is part of `aloneMs`, so the
+  // listeners after it share what is left. If nothing is left, even one listener is too much.
   const msPerChange = HALF_CORE_MS / CHANGES_PER_SECOND;
   const leftMs = msPerChange - aloneMs;
   const oneMoreMs = Math.max((crowdedMs - aloneMs) / LISTENERS_ADDED, LISTENER_LEAST_MS);

@@ -9,6 +9,7 @@ import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import { NEWEST_VERSION, NONE } from '../../protocol/pulse/wire.js';
 import { Writer } from '../../protocol/pulse/writer.js';
 
+/** So many streams make the cost of the frame itself negligible. */
 const STREAMS = 30;
 /** The format is PA_SAMPLE_S16LE. */
 export const SAMPLE_SPEC = { format: 3, channels: 2, rate: 44_100 };
@@ -30,7 +31,7 @@ const PROPS = {
   'module-stream-restore.id': 'sink-input-by-application-name:Music Player Daemon',
 };
 
-/** Further members that are equal in all streams. */
+/** These members are equal in all streams, like the constants above. */
 const SHARED_MEMBERS = {
   ownerModule: NONE,
   sink: 0,
@@ -88,18 +89,19 @@ export function sampleWork() {
   const framer = new Framer();
   const texts = new TextCache();
   const decode = (): SinkInputList => {
-    let list: SinkInputList = [];
+    let decoded: SinkInputList = [];
     framer.push(bytes, (chunk, start, end) => {
       const reader = new Reader(chunk, NEWEST_VERSION, texts, start, end);
       // The two numbers are the command and its tag.
       reader.u32();
       reader.u32();
-      list = REQUESTS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
+      decoded = REQUESTS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
       reader.finish();
     });
-    return list;
+    return decoded;
   };
   const list = decode();
+  // A record also has parts that do not come from its stream.
   const context = { kind: 'pulseaudio', name: 'Song', output: 'speakers' } as const;
   return {
     streams: list.length,

@@ -87,6 +87,7 @@ function helpFor(name: string | undefined): CtlRequest {
 }
 
 function watchRequest(words: readonly string[], options: CtlOptions): CtlRequest {
+  // If a word names no event type, the error is this word.
   const types = eventTypes(words);
   return types.ok
     ? { do: 'watch', options, types: types.value }
@@ -120,6 +121,7 @@ function similarNames(word: string): readonly string[] {
   return similar.slice(0, SUGGESTIONS_MAX);
 }
 
+/** The message also names the command that prints the help. */
 function wrong(reason: string, operation?: string): WrongUsage {
   const commandWithHelp = operation === undefined ? 'tonearm ctl' : `tonearm ctl ${operation}`;
   return wrongUsage(commandWithHelp, reason);

@@ -26,7 +26,7 @@ export interface CommandField {
 
 export interface CommandParameter {
   readonly name: string;
-  /** All allowed values; undefined if the parameter is a name. */
+  /** All allowed values; undefined if the parameter names something, such as an output. */
   readonly values?: readonly string[] | undefined;
 }
 
@@ -94,7 +94,10 @@ function fieldOf([name, schema]: readonly [string, BodySchema]): CommandField {
   return { name, type: type as CommandField['type'], values: schema.enum, minimum, maximum, description };
 }
 
-/** The schema of a body is an object, or a choice of several objects. */
+/**
+ * The schema of a body is an object, or a choice of several objects. Each object of a choice requires one
+ * field, and a call has a value for one of these fields.
+ */
 function fieldsOf(operation: Operation): Pick<CtlCommand, 'fields' | 'required'> {
   if (operation.method === 'GET')
     return { fields: operation.kind === 'log' ? [LINES_FIELD] : [], required: [] };
@@ -123,7 +126,7 @@ function commandOf(operation: OperationName): CtlCommand {
   };
 }
 
-/** By name, in the order of the table. */
+/** The commands by their names, in the order of the table of operations. */
 export const COMMANDS: Readonly<Record<string, CtlCommand>> = Object.fromEntries(
   OPERATION_NAMES.map((operation) => [commandName(operation), commandOf(operation)]),
 );

@@ -62,6 +62,7 @@ function shellQuoted(text: string): string {
 const originLine = (shell: Shell): string => `# Made by \`tonearm ctl completion ${shell}\`.`;
 
 /**
+ * Only `tonearm ctl` has completions of its own; behind the other words, bash completes the names of files.
  * Bash splits `--node=kitchen` into three words, so the script skips a word `=` behind `--node`. With
  * `nospace`, bash adds no space behind a word that ends in `=`, because its value follows directly.
  */
@@ -107,6 +108,10 @@ complete -F _tonearm tonearm
 `;
 }
 
+/**
+ * Zsh calls the script as a function if a folder of `fpath` contains it. If the script is read with `source`
+ * instead, its last lines only register the function.
+ */
 function zshScript(operations: readonly OfferedOperation[]): string {
   // A colon stands between word and summary, so colons inside them are escaped.
   const described = (word: string, summary: string): string =>

@@ -48,7 +48,7 @@ function commandLine(name: string, command: CtlCommand): string {
   return `  ${signature.padEnd(SIGNATURE_COLUMNS)}${lineBreak}  ${command.summary}\n`;
 }
 
-/** `output-volume OUTPUT VOLUME|DELTA`. */
+/** The name of a command and the words that it takes, such as `output-volume OUTPUT VOLUME|DELTA`. */
 function signatureOf(name: string, { parameters, fields, required }: CtlCommand): string {
   const optional = fields.filter((field) => !required.flat().includes(field.name));
   return [
@@ -78,7 +78,10 @@ export function commandHelp(name: string, command: CtlCommand): string {
   return `${usage}\n${summary} (${route}).\n${emptyLine}${lines}`;
 }
 
-/** False without a bound, and for the bounds of `EXACT_INTEGERS` (schemas.ts), which keep a number exact. */
+/**
+ * False without a bound, and for the bounds of `EXACT_INTEGERS` (schemas.ts). These only keep a number
+ * exact, so the help does not mention them.
+ */
 const isRealBound = (bound: number | undefined): boolean =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
 

@@ -1,5 +1,5 @@
 // Decides which thing a word names, such as `kitchen` for the output with the label `Kitchen`. A word that
-// fits nothing is sent as it is, because the node decides.
+// fits nothing is sent as it is, because only the node decides whether it is wrong.
 
 import type { Tonearm } from '../../client/routes.js';
 import { printable } from '../../printable.js';
@@ -25,7 +25,7 @@ interface ListedKind {
 const PLAYER_PREFIX = /^org\.mpris\.MediaPlayer2\./;
 const SERVICE_SUFFIX = /\.service$/;
 
-/** By the parameter, or the field, that names a thing. */
+/** The kinds, by the parameter or the field that names a thing of this kind. */
 const KINDS: Readonly<Partial<Record<ParameterName | 'address', ListedKind>>> = {
   output: {
     listOperation: 'outputs',
@@ -86,6 +86,7 @@ export async function resolveNames(
       else words[parameter] = String(only[kind.keyMember]);
     }
   }
+  // A call without a body, such as one that toggles, must not get an empty one.
   return success({ call: { params, body: call.body && body }, notes });
 }
 
@@ -104,6 +105,7 @@ async function listRecords(
   return records.filter((record) => scope === '' || record['scope'] === scope);
 }
 
+/** If records have exactly this key, only they fit, even if the word is another name of other records. */
 function fittingRecords(
   { keyMember, otherNames }: ListedKind,
   records: readonly ListedRecord[],
@@ -117,12 +119,12 @@ function fittingRecords(
   );
 }
 
-/** `kitchen (Kitchen), living (Living room)`. */
+/** The records in a text for people, such as `kitchen (Kitchen), living (Living room)`. */
 function listText({ keyMember, otherNames }: ListedKind, records: readonly ListedRecord[]): string {
   const texts = records.slice(0, CANDIDATES_MAX).map((record) => {
     const name = String(record[keyMember]);
-    const [label = name] = otherNames(record);
-    return label === name ? name : `${name} (${label})`;
+    const [firstOtherName = name] = otherNames(record);
+    return firstOtherName === name ? name : `${name} (${firstOtherName})`;
   });
   const others = records.length - texts.length;
   return printable(texts.join(', ')) + (others > 0 ? ` and ${others} more` : '');

@@ -18,7 +18,7 @@ export interface NodeAddress {
 /** The default of `api.port`. */
 const USUAL_PORT = 8018;
 const LOOPBACK_ADDRESS = '127.0.0.1';
-/** A socket on any of these can be reached by loopback. */
+/** A socket that is bound to one of these addresses can be reached by loopback. */
 const REACHED_BY_LOOPBACK = [LOOPBACK_ADDRESS, EVERY_ADDRESS, EVERY_IPV4];
 
 /**
@@ -34,6 +34,7 @@ export function addressOf(text: string): Result<NodeAddress, string> {
     return failed(
       `${JSON.stringify(withoutPassword(text))} is no address such as kitchen.local, kitchen.local:8018 or a URL`,
     );
+  // `url.port` is empty for `kitchen.local:80`, too, because 80 is the default port of HTTP.
   const hasPort = /:\d+\/?$/.test(host);
   if (!isUrl && !hasPort) url.port = String(USUAL_PORT);
   const { username, password } = url;
@@ -52,14 +53,17 @@ function urlIn(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** Decodes `%C3%BC` to `ü`. A `%` that escapes nothing is part of a password. */
+/** Decodes `%C3%BC` to `ü`. A `%` that escapes nothing stays, because a password may contain it. */
 function unescaped(text: string): string {
   return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escaped) =>
     Buffer.from(escaped.replaceAll('%', ''), 'hex').toString(),
   );
 }
 
-/** The error lists the problems of the configuration, one line each. */
+/**
+ * The address of the node on this machine. The error lists the problems of the configuration, one line each.
+ * Two modules are loaded only here, because a command with `--node` does not need them.
+ */
 export async function addressHere(): Promise<Result<NodeAddress, readonly string[]>> {
   // Under sudo the program runs as root, but the configuration is that of the user who called sudo.
   const { actAsInvokingUser } = await import('../invoking-user.js');

@@ -79,8 +79,11 @@ function listLines(name: string, records: readonly PlainRecord[]): readonly stri
 
 /** Each line to type on another computer stands alone, so that it can be copied. */
 function commandLines({ for: server, use, lines }: PlainRecord): readonly string[] {
-  const typed: readonly unknown[] = Array.isArray(lines) ? lines : [];
-  return [`${cell('for', server)}, ${cell('use', use)}:`, ...typed.map((line) => GAP + cell('lines', line))];
+  const linesToType: readonly unknown[] = Array.isArray(lines) ? lines : [];
+  return [
+    `${cell('for', server)}, ${cell('use', use)}:`,
+    ...linesToType.map((line) => GAP + cell('lines', line)),
+  ];
 }
 
 /** A track without a title has the address of its file, as on the page. */
@@ -115,6 +118,7 @@ function memberLines(record: PlainRecord, prefix: string): readonly string[] {
   return Object.entries(record).flatMap(([key, value]) => {
     const name = `${prefix}${key}`;
     if (isRecord(value)) return memberLines(value, `${name}.`);
+    // A list that is empty, or has items that are no records, is one line.
     const isTable = Array.isArray(value) && value.length > 0 && value.every(isRecord);
     if (!isTable) return [`${printable(name)}: ${cell(key, value)}`];
     return [`${printable(name)}:`, ...listLines(name, value).map((line) => GAP + line)];

@@ -79,7 +79,7 @@ async function callNode({ name, command, call, options }: CallRequest): Promise<
 }
 
 /**
- * An operation that only changes something prints nothing. The OpenAPI document is printed as JSON, also
+ * An operation that only changes something prints nothing. The OpenAPI document is printed as JSON even
  * without `--json`.
  */
 async function printAnswer(
@@ -111,6 +111,7 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
   const over = new AbortController();
   let exit: ExitName = 'ok';
   stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // EPIPE means that the reader has ended, which is no failure.
     if (error.code !== 'EPIPE') exit = fail({ exit: 'cannotWrite', messages: [errorText(error)] });
     over.abort();
   });
@@ -126,11 +127,12 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
   return fail({ exit: exitFor(problem), messages: [`watch: ${problemText(problem, node)}`] });
 }
 
-/** The sentence of a problem, with the node's address if the node itself has not answered. */
+/** The sentence of a problem, with the node's address if no tonearm has answered at this address. */
 function problemText(error: ProblemError, { transport }: Tonearm): string {
   const { code, problem, cause } = error;
   if (code !== 'unreachable' && code !== 'not-the-service') return printable(error.message);
-  // `cause` is the error of `fetch`, which says only that the request has failed. Its own cause says why.
+  // `cause` is the error of `fetch`, which says only that the request has failed. The cause of that
+  // error says why.
   const why = cause instanceof Error ? errorText(cause.cause ?? cause) : problem.detail;
   const explanation = why && `: ${why}`;
   return printable(`${problem.title}, ${transport.base}${explanation}`);

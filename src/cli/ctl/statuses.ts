@@ -4,7 +4,7 @@
 import type { ProblemError } from '../../client/problem.js';
 import type { FaultRow } from '../../protocol/actor/faults.js';
 
-/** From sysexits(3), like those of the daemon. */
+/** These numbers come from sysexits(3), like the daemon's exit statuses. */
 export const EXIT = {
   ok: 0,
   usage: 64,
@@ -22,7 +22,7 @@ export const EXIT = {
 
 export type ExitName = keyof typeof EXIT;
 
-/** For `--help`; the manual and docs/ctl.md have the same in more words. */
+/** `--help` prints these texts; the manual and docs/ctl.md have the same in more words. */
 export const MEANINGS: Readonly<Record<ExitName, string>> = {
   ok: 'it is done',
   usage: 'the command line is wrong',
@@ -53,11 +53,15 @@ const EXIT_BY_HTTP_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitN
 
 const PROXY_REFUSALS: readonly number[] = [401, 403, 407];
 
-/** The problem's code if the node has no such route: the backend is not enabled, or the node is older. */
+/**
+ * The problem's code if the node has no such route: the backend is not enabled, or the node is older than
+ * this program.
+ */
 const NO_ROUTE = 'not-found';
 
 export function exitFor({ code, status }: ProblemError): ExitName {
-  // The client sets the status 0 if it does not know the HTTP status, as without a response.
+  // The client sets the status 0 if it does not know the HTTP status, for example because no
+  // response has come.
   if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
   // The status of another program says nothing about this node. A proxy that asks for a password, or forbids
   // the request, is the exception.

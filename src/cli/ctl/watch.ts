@@ -10,7 +10,8 @@ import { EVENT_TYPES } from './commands.js';
 /** The levels cost the node CPU time, so they are sent only to users who name them. */
 const LEVELS = 'audio.level';
 /**
- * The node sends this event when the stream begins, after some time without events, and when the daemon ends.
+ * The node sends this event when the stream begins, after some time without events, and when the daemon
+ * ends.
  */
 const GREETING = 'server.info';
 
@@ -28,8 +29,8 @@ export interface WatchOptions {
 }
 
 /**
- * The event types that the words stand for. `audio` stands for all types that begin with `audio.`, except the
- * levels. A comma separates words, too. The error is the first word that names no type.
+ * The event types that the words stand for. `audio` stands for all types that begin with `audio.`, except
+ * the levels. A comma separates words, too. The error is the first word that names no type.
  */
 export function eventTypes(words: readonly string[]): Result<readonly string[], string> {
   const names = words.flatMap((word) => word.split(',')).filter((word) => word !== '');
@@ -62,10 +63,12 @@ class EventWatch {
       transport,
       query: () => new URLSearchParams(options.types.length > 0 ? { types: options.types.join() } : {}),
       onEvent: ({ type, data }) => this.#print(type, data),
+      // This is called after each piece of the stream, and not only after the first one.
       onRead: () => this.#markOpen(),
       onLost: (problem) => this.#lost(problem),
     });
     options.over.addEventListener('abort', () => this.#close(undefined));
+    // A signal that has aborted before does not call the listener.
     if (options.over.aborted) this.#close(undefined);
   }
 

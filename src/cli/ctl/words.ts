@@ -1,5 +1,6 @@
-// Decides which words after a command are parameters of its path, and which are its fields. Only forms,
-// closed lists and missing words are checked here; the node checks the rest. Pure.
+// Decides which words after a command are parameters of its path, and which are its fields. This file
+// checks only that each value has the right form, is in its closed list and is not missing. The node checks
+// the rest. Pure.
 
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -90,6 +91,7 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
     const field = [namedField, ...command.fields].find(
       (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),
     );
+    // Only a sign can prevent that the value fits.
     if (field === undefined) return failed(`${name}: ${quoted(value)} must have no sign`);
     if (Object.hasOwn(body, field.name)) return failed(`${field.name} is there twice`);
     if (!isFreeField(command, field.name, body))
@@ -145,6 +147,7 @@ function numberValue({ description = '' }: CommandField, text: string): Result<n
   // In schemas.ts, the description of a field for a time begins with the unit.
   const time = description.startsWith('microseconds') ? TIME.exec(text) : null;
   const [, digits = text, unit = ''] = time ?? [];
+  // `numberIn` accepts no plus sign.
   const value = numberIn(digits.replace(/^\+/, ''));
   if (value === undefined) return failed(`${quoted(text)} is no number`);
   const factor = MICROSECONDS.get(unit);

@@ -12,7 +12,7 @@ import {
   withoutCookie,
 } from '../../protocol/pulse/trace/conversation.js';
 
-/** Only the first frames of a file are listed. */
+/** The list has at most this many frames of a file, because they stay in memory until the file is closed. */
 const LISTED_FRAMES_MAX = 10_000;
 const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
@@ -31,9 +31,11 @@ export class CaptureFile {
     this.#descriptor = openSync(path, 'w', 0o600);
   }
 
+  /** Writes the frame to the file. The list counts every frame, but describes only the first ones. */
   keep(frame: Buffer, channel: number): void {
     const isCommand = channel === CONTROL_CHANNEL;
     writeFileSync(this.#descriptor, isCommand ? withoutCookie(frame) : frame);
+    // In the list, `payload` is the length of the payload.
     const position = { offset: this.#byteCount, payload: frame.length - HEADER_BYTES, channel };
     const listed = isCommand ? { ...position, ...commandAndTagOf(frame) } : position;
     if (this.#frameCount < LISTED_FRAMES_MAX) this.#frames.push(listed);

@@ -1,5 +1,6 @@
-// Connects each client of a trace to the sound server, and passes frames both ways, only as fast as the other
-// side accepts them. `Conversation` decodes them, and clears their flags of shared memory.
+// Connects each client of a trace to the sound server, and passes frames both ways, never faster than their
+// receiver accepts them. `Conversation` decodes the frames, and clears their flags of shared memory, because
+// audio data in shared memory would bypass this proxy.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -15,7 +16,7 @@ import type { Capture } from './capture.js';
 
 /** How many clients are served at a time. PulseAudio and PipeWire accept as many. */
 const CLIENTS_MAX = 64;
-/** Only the user may connect. A chmod after `listen` would come too late. */
+/** Only the user may connect. A chmod after `listen` would leave a moment in which others can connect. */
 const OWNER_ONLY_UMASK = 0o177;
 
 export interface TraceProxyParts {
@@ -23,7 +24,10 @@ export interface TraceProxyParts {
   serverPaths(): readonly string[];
   writeLine(line: TraceLine): void;
   readonly capture: Capture | undefined;
-  /** Runs `write`. Returns undefined if `write` fails, for example because the disk is full. */
+  /**
+   * Runs `write`. Returns undefined if `write` fails, for example because the disk is full, or if an earlier
+   * write has failed.
+   */
   attempt<T>(write: () => T): T | undefined;
   /** True if blocks of audio data get lines. */
   readonly showsData: boolean;
@@ -42,12 +46,13 @@ export class TraceProxy {
 
   constructor(parts: TraceProxyParts) {
     this.#parts = parts;
-    // A side that has closed its writing end still reads.
+    // A side that has closed its writing end still reads, so the connection must stay half open.
     this.#server = createServer({ allowHalfOpen: true }, (client) => {
       const served = this.#serve(client).finally(() => this.#openClients.delete(client));
       this.#openClients.set(client, served);
     });
     this.#server.maxConnections = CLIENTS_MAX;
+    // Node has closed a dropped connection. It counts as a connection only to get a number for its line.
     this.#server.on('drop', () => {
       const { write } = this.#nextConnection();
       write({ note: `refused: ${CLIENTS_MAX} clients are connected already` });
@@ -58,6 +63,7 @@ export class TraceProxy {
   async listen(path: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
+      // `listen` makes the file of the socket before it returns.
       const previousUmask = process.umask(OWNER_ONLY_UMASK);
       try {
         this.#server.listen(path, resolve);
@@ -65,8 +71,8 @@ export class TraceProxy {
         process.umask(previousUmask);
       }
     });
-    // Later errors are accepts that fail for lack of descriptors. They are ignored, because the client sees
-    // the failure, and the server still listens.
+    // Later errors come if a client cannot be accepted because this process has too many open files. They
+    // are ignored, because the client notices the failure, and the server still listens.
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
@@ -86,6 +92,7 @@ export class TraceProxy {
     this.#connectionCount += 1;
     const connection = this.#connectionCount;
     const write: WriteItem = (item) => {
+      // Finer parts of the clock's milliseconds are only noise.
       const microseconds = Math.round((systemClock.monotonic() - this.#startedAt) * 1000);
       this.#parts.writeLine({ seconds: microseconds / 1e6, connection, ...item });
     };
@@ -109,7 +116,7 @@ export class TraceProxy {
   }
 
   /**
-   * Passes frames both ways until both sides have ended. Resolves with the amount of audio data without
+   * Passes frames both ways until both sides have ended. Resolves with the amount of audio data that got no
    * lines.
    */
   async #passBothWays(client: Socket, server: Socket, connection: number, write: WriteItem) {
@@ -136,7 +143,8 @@ export class TraceProxy {
       return { from, file };
     };
     const directions = [pass('client', client, server), pass('server', server, client)];
-    // Closing a file needs the negotiated version, which is known only after both directions have ended.
+    // The list has the negotiated version of each file, which is certainly known only after both directions
+    // have ended.
     for (const { from, file } of await Promise.all(directions))
       attempt(() => file && capture?.close(file, connection, from, conversation));
     return audioWithoutLines;
@@ -145,7 +153,7 @@ export class TraceProxy {
 
 /**
  * Yields the frames of a stream. Calls `onFrame` with each frame before it is yielded, because `onFrame` may
- * change the frame. Frames before a malformed header still pass.
+ * change the frame.
  */
 async function* framesIn(chunks: AsyncIterable<Buffer>, onFrame: (frame: Buffer, channel: number) => void) {
   const framer = new Framer();
@@ -158,14 +166,16 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, onFrame: (frame: Buffer,
         frames.push(frame);
       });
     } finally {
+      // If `push` throws at a malformed header, the frames before this header still pass.
       yield* frames;
     }
   }
 }
 
 /**
- * The socket of the first server that accepts the connection, or the error of the last server. There is no
- * deadline, because the kernel answers at once, also if no server accepts the connection (EAGAIN).
+ * Resolves with the socket of the first server that accepts the connection, or with the error of the last
+ * server. There is no deadline, because the kernel answers at once. If too many connections wait for the
+ * server, this answer is the error EAGAIN.
  */
 async function dial(paths: readonly string[]): Promise<Result<Socket, string>> {
   let problem = 'no address of one is known';

@@ -1,5 +1,5 @@
-// `tonearm trace`: decides what its command line requests, and when it begins and ends. It shares no process
-// with the daemon.
+// Reads the command line of `tonearm trace`, and decides when a trace begins and ends. The trace runs in a
+// process of its own, not in the daemon.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -37,8 +37,9 @@ Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
 
 /** A command that has not ended this long after a signal is killed. */
 const COMMAND_END_MAX_MS = 5_000;
-/** The longest wait at the end for pending messages, and for the reader of the output. */
+/** Each wait at the end is at most this long: for pending messages, and for the reader of the output. */
 const DRAIN_MAX_MS = 1_000;
+/** A shell has the same two statuses for a command that it does not find, and for one that it cannot run. */
 const NOT_FOUND = 127;
 const NOT_RUNNABLE = 126;
 /** A shell adds this to the number of the signal that ended a command. */
@@ -87,7 +88,10 @@ export interface TraceEnd {
 /** Calls back for each signal that should end the program. */
 type OnSignal = (callback: (signal: NodeJS.Signals) => void) => void;
 
-/** Resolves when the socket is removed, and the output is written or has no reader any more. */
+/**
+ * Traces until the command, a signal or a failed write ends the trace, and removes the socket. Then it waits
+ * until the output is written or has no reader any more, but at most for `DRAIN_MAX_MS`.
+ */
 export async function runTrace(
   task: TraceTask,
   onSignal: OnSignal,
@@ -98,8 +102,8 @@ export async function runTrace(
   const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
   if (!found.ok) return { end: 'cannotListen', message: found.error };
   const { paths, addressProblem } = found.value;
-  // `findServer` has left out a configured address, because it is no socket of this machine. Programs may
-  // use that address, but the trace would connect them to another server.
+  // The user has configured an address that is no socket of this machine, so `paths` does not contain it.
+  // Programs may use that address, but the trace would connect them to another server.
   if (addressProblem !== undefined) return { end: 'cannotListen', message: addressProblem };
   const output = new Output(stdout);
   const capture = task.raw === undefined ? undefined : new Capture(task.raw);
@@ -163,7 +167,7 @@ function runCommand(
   [program = '', ...args]: readonly string[],
   address: string,
   onSignal: OnSignal,
-  stop: AbortSignal,
+  over: AbortSignal,
 ): Promise<TraceEnd> {
   return new Promise((resolve) => {
     let cancelKill = (): void => undefined;
@@ -181,7 +185,7 @@ function runCommand(
       env: { ...process.env, PULSE_SERVER: address },
       stdio: ['inherit', 2, 'inherit'],
     });
-    stop.addEventListener('abort', () => passOn('SIGTERM'));
+    over.addEventListener('abort', () => passOn('SIGTERM'));
     child.once('error', (error: NodeJS.ErrnoException) => {
       const status = error.code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE;
       resolve({ end: status, message: `cannot run ${program}: ${errorText(error)}` });
@@ -223,7 +227,10 @@ class Output {
     if (!this.over.aborted) this.#stream.write(text);
   }
 
-  /** Runs `write`, which writes to files. Undefined if `write` fails, or if an earlier write has failed. */
+  /**
+   * Runs `write`, which writes to files. Returns undefined if `write` fails. After a failure, later writes
+   * are not tried.
+   */
   attempt<T>(write: () => T): T | undefined {
     try {
       return this.#failure === undefined ? write() : undefined;
@@ -237,6 +244,7 @@ class Output {
   written(): Promise<unknown> {
     return new Promise((resolve) => {
       if (this.over.aborted) resolve(undefined);
+      // A stream calls back for an empty text only after all earlier texts.
       else this.#stream.write('', resolve);
     });
   }
