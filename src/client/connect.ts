@@ -129,9 +129,9 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot begins. All slices are emptied, because the client may have missed the removal of a record,
-    // and because the snapshot has no mark for a backend that is no longer enabled. A clock may have been
-    // set since the last snapshot.
+    // A snapshot begins. All slices of records are emptied, because the client may have missed the removal
+    // of a record, and because the snapshot has no mark for a backend that is no longer enabled. The
+    // estimate of the node's time is forgotten, because a clock may have been set since the last snapshot.
     if (isMark(event) && this.#isWhole) {
       this.#store.set(emptySlices());
       this.#clock.forget();
@@ -140,6 +140,7 @@ class LiveNode implements Live {
     // A mark begins a snapshot. The first event with a new id ends it, even if this event is a mark.
     if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
+    // A backend becomes due when it is not up, and at its mark in each snapshot (see `#due`).
     if (event.type === 'backend.updated' && (event.data.state !== 'up' || isMark(event)))
       this.#due.add(event.data.backend);
     if (event.type === 'player.added' || event.type === 'player.updated')
@@ -147,6 +148,10 @@ class LiveNode implements Live {
     safely(() => this.#options.onEvent?.(event));
   }
 
+  /**
+   * A stream begins with `connected`. The node sends `love` after some silence, as a sign of life, and `bye`
+   * before it ends.
+   */
   #onServerInfo(word: string): void {
     this.#hasReceivedBye = word === 'bye';
     this.#clock.hasCaughtUp = word === 'love';
@@ -162,6 +167,7 @@ class LiveNode implements Live {
     this.#dropPartialSnapshot();
     this.#forgetLevels();
     const { status } = this.#store.state.connection;
+    // A connection that was never open cannot be lost.
     this.#setConnection(
       status === 'connecting' ? status : 'lost',
       this.#hasReceivedBye ? ownProblem('bye') : problem,
@@ -205,7 +211,7 @@ class LiveNode implements Live {
 
   /**
    * The first snapshot fills `backends`. A node without enabled backends and bridges sends no snapshot, but
-   * only the server's record shows that the node has none.
+   * only the server's record shows that the node has none. Without this record, a snapshot is expected.
    */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;

@@ -5,8 +5,8 @@
 const TIMEOUT_MS = 15_000;
 
 /**
- * `work` gets a signal that aborts after `ms`, or when `callerSignal` aborts. If `work` fails after the
- * abort, the promise rejects with the signal's reason.
+ * `work` gets a signal that aborts after `ms`, or when `callerSignal` aborts. Pass undefined as `ms` for the
+ * default. If `work` fails after the abort, the promise rejects with the signal's reason.
  */
 export async function withDeadline<T>(
   ms = TIMEOUT_MS,

@@ -10,10 +10,10 @@ export interface EventData extends Omit<Events, 'upgrade.progress'> {
   readonly 'upgrade.progress': UpgradeProgress;
 }
 
-/** The last known run of the check unit. */
+/** The last known run of the systemd unit that checks for upgrades. */
 export type UpgradeCheck = NonNullable<UpgradeRecord['check']>;
 
-/** A line of the upgrade script. It may have more members than these. */
+/** A progress line that the upgrade script has written. It may have more members than these. */
 export type UpgradeProgress =
   | { readonly event: 'begin'; readonly total: number }
   | { readonly event: 'progress'; readonly percent: number; readonly current: number; readonly step: string }

@@ -20,8 +20,8 @@ export interface ConnectOptions {
   /** These events are not sent, even if `types` or `backend` names them. */
   readonly exclude?: readonly EventName[];
   /**
-   * If true, peaks arrive up to ten times a second. The default is false, because peaks cost the node CPU
-   * time.
+   * If true, the levels of outputs and inputs arrive up to ten times a second. The default is false, because
+   * levels cost the node CPU time.
    */
   readonly levels?: boolean;
   /** Called once after each group of changes that arrived together. */
@@ -50,9 +50,9 @@ export interface Live {
    * value may be empty. Call the returned function to unsubscribe.
    */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
-  /** Turns the peaks of outputs and inputs on or off. */
+  /** Turns the levels of outputs and inputs on or off. */
   setLevels(isOn: boolean): void;
-  /** If the connection is lost, the next attempt begins now. */
+  /** If there is no connection, the next attempt to connect begins now. */
   reconnect(): void;
   /**
    * Milliseconds since the epoch by the node's clock, as the events of the players show it. Until such an

@@ -1,5 +1,5 @@
-// Method and path of each function of the client, from the daemon's table of operations. The build replaces
-// this file with the result, so that bundles do not contain the table.
+// Makes method and path of each function of the client from the daemon's table of operations. The build
+// replaces this file with the two values that it exports, so that bundles do not contain the table.
 
 import { OPERATION_NAMES, OPERATIONS } from '../protocol/actor/operations.js';
 
@@ -11,7 +11,7 @@ export const PATHS: Readonly<Record<string, string>> = Object.fromEntries(
   }),
 );
 
-/** Functions whose response is binary. */
+/** The functions whose response is binary. Only such a `GET` has no schema. */
 export const BLOBS: readonly string[] = OPERATION_NAMES.filter((name) => {
   const operation = OPERATIONS[name];
   return operation.method === 'GET' && operation.schema === undefined;

@@ -1,6 +1,6 @@
-// The types of the daemon that the client uses, and the types of the functions that follow from the table of
-// operations (docs/http-api.md, "Routes"). Types only. The build replaces this file with declarations that
-// import nothing.
+// The types of the daemon that the client uses, and the types of the client's functions, which are made from
+// the table of operations (docs/http-api.md, "Routes"). Types only. The build replaces this file with
+// declarations that import nothing.
 
 import type { EVENTS, EventType } from '../protocol/actor/collections.js';
 import type { OperationTable } from '../protocol/actor/operations.js';
@@ -67,7 +67,7 @@ type BodyArgument<Row> = Row extends { readonly body: infer Body extends BodyNam
     : [body: BodyOf<Body>]
   : [];
 
-/** A log makes `[query?: { lines?: number }]`, any other operation makes `[]`. */
+/** A log makes `[query?: { lines?: number }]`, each other operation makes `[]`. */
 type QueryArgument<Row> = Row extends { readonly kind: 'log' } ? [query?: { readonly lines?: number }] : [];
 
 /**
@@ -82,7 +82,7 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
 
 /**
  * A function that changes something resolves when the program that makes the change, such as the sound
- * server, has accepted it. A function that fails rejects with a `ProblemError`. It rejects with a `URIError`
+ * server, has accepted it. A function rejects with a `ProblemError` if its request fails, with a `URIError`
  * if a parameter of the path cannot be encoded, and with a `TypeError` if JSON cannot write the body. Pass
  * names as they are: the functions encode them.
  */

@@ -7,12 +7,13 @@ import type { Transport } from './transport.js';
 
 /**
  * The longest responses of a node are covers, and the full state of a sound server. A cover has at most
- * 8 MiB (actors/players/cover.ts).
+ * 8 MiB (actors/players/cover.ts). This limit leaves room for longer ones.
  */
 const RESPONSE_MAX_BYTES = 16 * 1024 * 1024;
 
 /** Rejects if the body is larger than `RESPONSE_MAX_BYTES`. */
 async function contentOf(response: Response): Promise<Blob> {
+  // The body is null if a response has no content.
   const reader = response.body?.getReader();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
@@ -37,7 +38,7 @@ export async function problemOf(response: Response): Promise<ProblemError> {
   const { status } = response;
   const title = `${status} ${response.statusText}`.trim();
   if (type.startsWith('application/problem+json')) {
-    // A problem document of another program may lack any member (RFC 9457, section 3.1).
+    // A problem document of another program may lack each of these members (RFC 9457, section 3.1).
     const problem = await jsonOf<Partial<ProblemRecord> | null>(response);
     return new ProblemError({ type: 'about:blank', title, status, detail: '', ...problem });
   }

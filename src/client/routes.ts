@@ -9,9 +9,9 @@ import type { Transport } from './transport.js';
 export interface ClientOptions {
   /** Used in place of the platform's `fetch`. */
   readonly fetch?: Fetch;
-  /** The time-out of a request and its whole response, 15 000 by default. The node takes 10 s at most. */
+  /** The time-out of a request and its whole response, by default 15 s. The node takes at most 10 s. */
   readonly timeoutMs?: number;
-  /** Sent with each request, also for the event stream. For example, a proxy may demand `Authorization`. */
+  /** Sent with all requests, even for the event stream. For example, a proxy may demand `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -30,8 +30,8 @@ export interface Tonearm extends Routes {
 }
 
 /**
- * `base` is the node's address (`http://node.local:8018`); a page that the node itself serves needs no
- * `base`. Nothing is requested yet.
+ * `base` is the node's address (`http://node.local:8018`), as a text or as a `URL`. A page that the node
+ * itself serves needs no `base`. This function sends no request.
  * @throws {TypeError} if `base` is not an http or https address
  */
 export function tonearm(base: string | { readonly href: string } = '', options: ClientOptions = {}): Tonearm {
@@ -63,6 +63,7 @@ function functionsAt(transport: Transport): Tonearm {
  * `localhost:`, and refuses an address that contains a user's name.
  */
 function checkedAddress(base: string): string {
+  // In a page, an empty base means the origin of this page.
   if (base === '' && 'location' in globalThis) return base;
   if (!/^https?:\/\/[^/]/i.test(base) || new URL(base).username !== '')
     throw new TypeError(`${JSON.stringify(base)} is not an address such as http://node.local:8018`);

@@ -69,6 +69,7 @@ export interface NodeState {
    * the backend.
    */
   readonly power: records.PowerRecord | undefined;
+  /** The node and its software. No event reports them, so they are fetched at each connection. */
   readonly server: records.ServerRecord | undefined;
   /**
    * Peaks per channel, 0..1, by output id; empty while levels are off (`Live.setLevels`). An output that is
@@ -128,6 +129,7 @@ const peaksById = (levels: EventData['audio.level']['outputs']): NodeState['leve
   new Map(levels.map(({ id, peak }) => [id, peak]));
 
 type Patch = Partial<RecordSlices>;
+/** TypeScript does not know that an event's data fit the rule of its type. */
 type UntypedRule = (state: RecordSlices, data: unknown) => Patch;
 type Rules = {
   readonly [T in Exclude<EventName, 'server.info'>]: (state: RecordSlices, data: EventData[T]) => Patch;
@@ -135,6 +137,7 @@ type Rules = {
 
 const RULES: Rules = {
   'service.updated': ({ units }, unit) => ({ units: put(units, [unit], unitKey) }),
+  // The events `audio.updated` and `audio.removed` are about clients, which are streams of sound.
   'audio.updated': ({ clients }, changed) => ({ clients: put(clients, changed, idOf) }),
   'audio.removed': ({ clients }, gone) => ({ clients: drop(clients, gone, idOf) }),
   'audio.output.updated': ({ outputs }, changed) => ({ outputs: put(outputs, changed, idOf) }),
@@ -163,7 +166,7 @@ const RULES: Rules = {
   'upgrade.progress': ({ upgrade }, line) => {
     if (line.event !== 'progress' || upgrade?.run?.state !== 'running') return {};
     const { step } = line;
-    // A script writes the line, so the percentage may be any number (docs/upgrades.md, "Progress").
+    // A script writes the line, so the percentage may be out of range (docs/upgrades.md, "Progress").
     const percent = Math.min(100, Math.max(0, line.percent));
     return { upgrade: { ...upgrade, run: { ...upgrade.run, percent, step } } };
   },
@@ -255,7 +258,10 @@ function drop<K, R, G>(before: ReadonlyMap<K, R>, gone: readonly G[], keyOf: (re
   return remaining.size < before.size ? remaining : before;
 }
 
-/** No event reports that a tracklist has ended. Only the player's record shows it. */
+/**
+ * The event's data have the player's record in a member `data`. No event reports that a tracklist has ended,
+ * but then `tracklist_supported` is false in this record.
+ */
 function playerPatch({ players, tracklists }: RecordSlices, { data: player }: EventData['player.added']) {
   return {
     players: put(players, [player], busNameOf),

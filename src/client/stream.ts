@@ -10,14 +10,18 @@ import type { Transport } from './transport.js';
 const EVENT_STREAM = 'text/event-stream';
 /** The node sends a sign of life after this much silence. It accepts no smaller value. */
 const KEEPALIVE_S = 10;
-/** The connection counts as lost after this much silence. */
+/** The connection counts as lost after this much silence. A sign of life may be 5 s late. */
 const SILENCE_MAX_MS = (KEEPALIVE_S + 5) * 1000;
 /** The longest wait after the first failure. A `retry:` of the node replaces this value. */
 const RETRY_MS = 2000;
+/** The longest wait after further failures. */
 const RETRY_MAX_MS = 30_000;
 /** A shorter `retry:` of the node counts as this. */
 const RETRY_MIN_MS = 1000;
-/** Ids such as `mwt7vl6goabn56-437` are sent. `fetch` refuses some other characters in a header. */
+/**
+ * Only such ids are sent to the node. The node's ids, such as `mwt7vl6goabn56-437`, are much shorter than
+ * this limit. `fetch` refuses some other characters in a header.
+ */
 const SENDABLE_ID = /^[!-~]{1,256}$/;
 
 export interface EventStreamOptions {
@@ -52,7 +56,7 @@ export class ReconnectingStream {
   #retryMs = RETRY_MS;
   /** The longest wait before the next attempt; 0 while the stream is open. */
   #waitMs = RETRY_MS;
-  /** When the last bytes arrived. Before the first ones, when the attempt began. */
+  /** The time when the attempt began, or when its last bytes arrived. */
   #receivedAtMs = 0;
   #attemptController = new AbortController();
   /** Ends the wait for the next attempt. */
@@ -130,6 +134,7 @@ export class ReconnectingStream {
       return asProblem(attempt.signal.reason ?? error);
     } finally {
       clearTimeout(watchdog);
+      // If `onEvent` has thrown, the connection is still open.
       attempt.abort();
     }
   }

@@ -3,13 +3,13 @@
 import type { AbortSignalType, Fetch } from './platform.js';
 
 export interface Transport {
-  /** Without a trailing slash; empty for the page's own origin. */
+  /** The node's address without a trailing slash. It is empty for the page's own origin. */
   readonly base: string;
   readonly fetch: Fetch;
-  /** For a request and its whole response; if undefined, the default of `withDeadline`. */
+  /** The time-out of a request and its whole response. If undefined, `withDeadline` uses its default. */
   readonly timeoutMs?: number | undefined;
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** When it aborts, each request under way ends. */
+  /** When this signal aborts, each request under way ends. */
   readonly signal?: AbortSignalType | undefined;
 }

@@ -21,7 +21,10 @@ const TRUSTED_SUFFIX = '.local';
 const DEADLINE_MS = 1000;
 /** How long the last answer is used for a name that is in it. */
 const AVAHI_NAME_MS = 10_000;
-/** How long the last answer is used for a name that is not in it. */
+/**
+ * How long the last answer is used for a name that is not in it. This time is shorter, so that a new name of
+ * the host is soon accepted.
+ */
 const OTHER_NAME_MS = 1000;
 /** Avahi is asked for the names of this many addresses at most. */
 const ADDRESSES_MAX = 8;
@@ -29,7 +32,7 @@ const ADDRESSES_MAX = 8;
 const ANSWER_MAX_CHARACTERS = 512;
 
 interface AvahiAccess {
-  /** Addresses of this host, best first. */
+  /** The addresses of this host, best first, because only `ADDRESSES_MAX` of them are used. */
   readonly addresses: () => readonly string[];
   readonly socketPath: string;
   readonly clock: Clock;
@@ -78,7 +81,7 @@ export class AvahiNames {
   }
 }
 
-/** Undefined if there is no answer in time; empty if Avahi is not there. */
+/** Resolves with undefined if no answer comes in time, and with an empty text if Avahi cannot be reached. */
 function requestAnswer(address: string, { socketPath, clock }: AvahiAccess): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);

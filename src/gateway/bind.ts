@@ -45,8 +45,8 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const notes: string[] = [];
   for (const bindEntry of bind) {
     // An entry without a dot or a colon is an interface. It is not passed to `isIP`, because the first call
-    // makes Node compile its regular expression for IPv6, which takes 4 ms of CPU. `canChange` avoids this
-    // call for the default `lo`, too.
+    // of `isIP` makes Node compile its regular expression for IPv6, which takes 4 ms of CPU. By default
+    // `bind` is `lo`, for which `canChange` does not call `isIP` either.
     const isAddress = /[.:]/.test(bindEntry) && isIP(bindEntry) !== 0;
     const found = isAddress
       ? presentAddresses(canonicalAddress(bindEntry), interfaces)
@@ -78,8 +78,9 @@ export function canNeverExist(bind: readonly string[], hasIpv6: boolean): boolea
 }
 
 /**
- * The host at which `client` can reach this service: an address on the client's network, else the first one
- * that other machines can reach, else one for this machine. `interfaces` are sorted, the best first.
+ * The host at which `client` can reach this service, which listens at the addresses `served`: an address on
+ * the client's network, else the first one that other machines can reach, else one for this machine.
+ * `interfaces` are sorted, the best first.
  */
 export function hostForClient(
   client: string,
@@ -100,7 +101,7 @@ function isNeighbour(client: string, { address, cidr, family }: NetworkInterface
   return network.check(client, isIP(client) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** The addresses of an interface, also those that the system lists under its label, such as `eth0:1`. */
+/** The addresses of an interface, also those that the system lists under a label, such as `eth0:1`. */
 function addressesOfInterface(name: string, interfaces: InterfaceAddresses): readonly string[] {
   const labelled = Object.entries(interfaces).filter(([nameOrLabel]) => withoutLabel(nameOrLabel) === name);
   return labelled.flatMap(([, infos = []]) => infos.map(({ address }) => address));
@@ -112,6 +113,7 @@ function wildcardAddress(interfaces: InterfaceAddresses): string {
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
 }
 
+/** The socket of `::` also serves IPv4, so it covers every address. That of `0.0.0.0` covers only IPv4. */
 function withoutCoveredByWildcard(present: readonly BindAddress[]): readonly BindAddress[] {
   const dualStack = present.find(({ address }) => address === EVERY_ADDRESS);
   if (dualStack !== undefined) return [dualStack];

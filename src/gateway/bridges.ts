@@ -87,8 +87,8 @@ export class BridgeFeeds {
   }
 
   /**
-   * A new thread gets all records. An older thread gets all records again if the journal has deleted a
-   * removal or an action that was not sent to this thread. In addition the thread then gets the unread
+   * A new thread gets all records. An older thread gets only the unread entries, unless the journal has
+   * already deleted an unread removal or action. Then the thread gets all records once more, and the unread
    * actions that the journal still has.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
@@ -103,7 +103,10 @@ export class BridgeFeeds {
     this.#send(subscriber, feed, { isWhole, entries });
   }
 
-  /** Collections with `keeps` are left out, as in the snapshots of event streams. */
+  /**
+   * Collections with `keeps` (protocol/actor/collections.ts) are left out, as in the snapshots of event
+   * streams.
+   */
   #allRecords(): readonly JournalEntry[] {
     const collections = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].keeps === undefined);
     return collections.flatMap((name) => [...this.#journal.records(name)]);
@@ -116,6 +119,7 @@ export class BridgeFeeds {
       ({ kind, collection, key, json }): Change =>
         kind === 'removal' ? { kind: 'drop', collection, key } : { kind: 'put', collection, key, json },
     );
+    // A whole batch is sent even if it is empty, because with it the subscriber forgets all earlier records.
     if (changes.length === 0 && !isWhole) return;
     feed.isReady = false;
     feed.send({ isWhole, changes });
@@ -169,7 +173,8 @@ function replyTo(
   const hasAllParams = parametersOf(operation.path).every((parameter) => params[parameter]);
   const missingConfigKey = missingKeyFor(operation, settings);
   if (!hasAllParams || missingConfigKey !== undefined) return problemReply(noSuchPath(missingConfigKey));
-  // An invalid body is parsed once more, to get the error with which HTTP refuses this body.
+  // `invalidBody` is a text that the bridge could not parse. It is parsed once more here, to get the error
+  // with which HTTP refuses such a body.
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
   // `mayChange` becomes the member `control` of the record of `GET /server`. MQTT is the only child that

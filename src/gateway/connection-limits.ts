@@ -24,8 +24,8 @@ const OTHER_DESCRIPTORS = 512;
  */
 const SPARE_CONNECTIONS = 1024;
 /**
- * One connection in eight is reserved for the node's own programs, such as a reverse proxy. The same
- * number is reserved for all other peers.
+ * One connection in eight is reserved for the node's own programs, such as a reverse proxy. As many are
+ * reserved for all other peers together.
  */
 const RESERVED_ONE_IN = 8;
 /**
@@ -38,7 +38,7 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** How many may be open above `connections` for a moment, until others are closed. */
   readonly spare: number;
-  /** This number is reserved for loopback, and again for all other peers. */
+  /** This many connections are reserved for loopback, and as many for all other peers together. */
   readonly reservedPerSide: number;
   /** The bound for each peer except loopback: one IPv4 address, or one /64 of IPv6. */
   readonly perPeer: number;

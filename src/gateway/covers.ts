@@ -12,7 +12,7 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
 /** The bound is 16 MiB for all players together; one cover has at most 8 MiB. */
 const CACHED_MAX_BYTES = 16 << 20;
-/** The longest time from a request to its answer, including the wait for an earlier question. */
+/** The longest time from a request to its answer, with the wait for an earlier question to the backend. */
 const REPLY_MAX_MS = 10_000;
 
 const TIMEOUT = failure('timeout', 'The cover cannot be read now');
@@ -74,7 +74,8 @@ export class Covers {
     const command: CoverCommand =
       cached === undefined ? { do: 'cover', player } : { do: 'cover', player, cachedTag: cached.tag };
     const answer = await this.#backends.ask('players', command);
-    // `#cache` adds the cover again, so that it is the most recently requested one.
+    // The Map must have the most recently requested cover last. So the cached cover is deleted, and `#cache`
+    // adds this or the new one at the end.
     this.#cached.delete(player);
     if (!answer.ok) return answer;
     const cover = answer.value.cover === 'unchanged' ? cached : answer.value.cover;

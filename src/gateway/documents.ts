@@ -52,6 +52,7 @@ export class Documents {
     const healthOf = (child: ChildName): BackendHealth =>
       isUnchanged(child) ? (before.get(child) ?? connecting) : connecting;
     this.#health = new Map(enabled.map((child) => [child, healthOf(child)]));
+    // A child that is not in `unchanged` is stopped, so the report for which its requests wait never comes.
     for (const child of before.keys()) if (!isUnchanged(child)) this.#resumeRequests(child);
     for (const child of enabled) if (!isUnchanged(child)) this.#waitingRequests.set(child, new Set());
   }
@@ -123,7 +124,8 @@ export class Documents {
     }
     const cached = this.#cached.get(resource);
     const { changeNumber, changedAt } = newest;
-    // If the backend has come up again without a change, the number is the same, but the time is later.
+    // The number alone is not enough. A backend may come up again without a change of a record: then
+    // `changeNumber` is the same, but `changedAt` is later.
     if (cached?.changeNumber === changeNumber && cached.changedAt === changedAt) return cached.response;
     const text = join((collection) => this.#texts(collection));
     if (text === undefined) return undefined;

@@ -68,14 +68,14 @@ export class Exchange {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
-  /** True if the other end uses a loopback address. It is on this machine then. Same rule as `peer`. */
+  /** True if the other end uses a loopback address, so that it is on this machine. Same rule as `peer`. */
   get isLocal(): boolean {
     return peerOf(this.#response.getRemoteAddress()) === LOOPBACK_PEER;
   }
 
   /**
-   * True if the exchange is answered, or its stream waits until the other end reads. Then server.ts sets the
-   * timeout for idle connections again.
+   * True if the exchange is answered, or its stream waits until the other end reads. In both cases the other
+   * end must act next, so server.ts sets the timeout for idle connections.
    */
   get isPeersTurn(): boolean {
     return (

@@ -1,5 +1,4 @@
-// Assembles the gateway: journal, documents, event hub, router and server. main.ts connects it to the
-// supervisor and the network.
+// Assembles the gateway from its parts. main.ts connects the gateway to the supervisor and the network.
 
 import type { Clock } from '../host/clock.js';
 import type { InterfaceAddresses } from '../host/own-addresses.js';
@@ -28,7 +27,7 @@ import { shutDown } from './shut-down.js';
 import { StartTime } from './start-time.js';
 import { trustSettings } from './trust.js';
 
-/** Avahi usually has a name for this address. It is the first one, as `AvahiNames` asks for eight names only. */
+/** Avahi usually has a name for this address. It is first, as `AvahiNames` asks for at most eight names. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
@@ -42,9 +41,7 @@ export interface GatewayOptions {
   readonly readPage: () => PageFiles;
   readonly log: Log;
   readonly clock: Clock;
-  /**
-   * The path of the socket at which Avahi takes lines of text. A node without Avahi has no such socket.
-   */
+  /** The path of the socket at which Avahi takes lines of text. A node without Avahi has no such socket. */
   readonly avahiSocket: string;
 }
 
@@ -119,7 +116,8 @@ export class Gateway {
   /**
    * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means a
    * free port, which is the same for all addresses. The call never throws: `refused` has the addresses that
-   * exist but cannot be listened on. They are tried again.
+   * exist but cannot be listened on. They are tried again. The constructor of the sockets publishes what is
+   * served before `#sockets` is set, so this is published once more.
    */
   listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'> {
     const { interfaces, clock, log } = this.#options;
@@ -137,9 +135,9 @@ export class Gateway {
   }
 
   /**
-   * Serves by other settings from now on. Open streams stay, and so do the port and the limit of streams.
-   * `stopped` are the children whose settings have changed. Their threads must have ended, and may start
-   * again only after this call, because it forgets their records.
+   * Serves by other settings from now on, but does nothing after `close`. Streams stay open; their limit and
+   * the port stay the same. `stopped` are the children whose settings have changed. Their threads must have
+   * ended, and may start again only after this call, because the call forgets the children's records.
    */
   reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>, stopped: readonly ChildName[]): void {
     if (this.#closing !== undefined) return;
@@ -152,9 +150,9 @@ export class Gateway {
   }
 
   /**
-   * Refuses new requests, waits for pending answers, sends `bye` to the streams, and then cuts all
-   * connections. Resolves within `withinMs`, and never rejects. Later calls do nothing, and return the
-   * promise of the first one.
+   * Refuses new requests, waits for pending answers, sends `bye` to the streams, and cuts all connections.
+   * Then bridges get the last changes, because their threads are stopped after this call. Resolves within
+   * `withinMs`, and never rejects. Later calls only return the promise of the first one.
    */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
@@ -251,6 +249,7 @@ export class Gateway {
         configuredAt: this.#options.clock.monotonic(),
         bootId: this.#bootId,
         hostname: () => this.#identity.hostname(),
+        // This node's page may speak to `nodes.policy`. The pages of `nodes.origins` may speak to this node.
         house: () => ({
           origins: [...this.#journal.records('nodes.policy')].map(({ key }) => key),
           changeNumber: this.#journal.lastChange('nodes.policy').changeNumber,

@@ -1,5 +1,5 @@
-// Serves one request: checks trust, then route, then method, and runs the route. Nothing has an effect before
-// trust is checked.
+// Serves one request: checks trust, then whether the client may change something, then route and method, and
+// runs the route. Nothing has an effect before trust is checked.
 
 import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
@@ -53,7 +53,10 @@ export interface HandlerParts {
   readonly log: Log;
 }
 
-/** Settles when the request is answered. Undefined if it is answered already, or has become a stream. */
+/**
+ * A promise settles when the request is answered. If there is no promise, the request is answered already,
+ * or has become a stream.
+ */
 type Handled = void | Promise<void>;
 
 const STREAM_HEADERS: HeaderPairs = [
@@ -126,6 +129,7 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   async #serveAfter(avahiAnswer: Promise<void>, exchange: Exchange): Promise<void> {
+    // Without `keep` the headers could not be read after the await.
     exchange.keep();
     await avahiAnswer;
     if (!exchange.isGone) await this.#serveIfTrusted(exchange);
@@ -136,6 +140,7 @@ export class RequestHandler implements ExchangeHandler {
     const host = exchange.header('host');
     const origin = exchange.header('origin');
     const standing = this.#standingOf(exchange, origin, host);
+    // The refusals below have these headers, too, so that a page can read why its request is refused.
     exchange.setHeaders(corsHeaders(origin, standing, identity.rules));
     const ambiguity = ambiguityProblem(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
@@ -149,7 +154,10 @@ export class RequestHandler implements ExchangeHandler {
     return this.#serveTrusted(exchange, standing);
   }
 
-  /** A page of a trusted node has the standing `allowed` on the routes that are open to the house. */
+  /**
+   * The rules do not have the origins of other nodes, so by the rules alone their pages are foreign. The
+   * page of a trusted node is allowed, but only on some routes (docs/http-api.md, "The house").
+   */
   #standingOf({ path }: Exchange, origin: string, host: string): OriginStanding {
     const { identity, isOfTrustedNode } = this.#parts;
     const standing = originStanding(origin, host, identity.rules);
@@ -178,6 +186,7 @@ export class RequestHandler implements ExchangeHandler {
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
     const { route: firstRoute, other: secondRoute, params } = match.value;
+    // A path has at most two routes: one for GET, and one for POST.
     const route = firstRoute.method === method ? firstRoute : secondRoute;
     if (route?.method !== method) return refuseMethod(exchange, match.value);
     return this.#serveRoute(exchange, standing, { route, params }, mayChange);
@@ -211,6 +220,7 @@ export class RequestHandler implements ExchangeHandler {
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
     const ifNoneMatch = exchange.header('if-none-match');
+    // Only logs have parameters in the query, among the routes that are left here.
     const query = route.kind === 'log' ? exchange.query() : '';
     const reply = replies.reply(route, { params, mayChange, ifNoneMatch, query });
     return reply instanceof Promise ? reply.then((ready) => exchange.answer(ready)) : exchange.answer(reply);
@@ -238,6 +248,7 @@ export class RequestHandler implements ExchangeHandler {
     const query = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
     if (!query.ok) return answerProblem(exchange, problem('bad-query', query.error));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
+    // This call sends nothing yet, so the request can still be refused below.
     const sink = exchange.openStream(STREAM_HEADERS);
     const stream = this.#parts.hub.openStream(query.value, sink);
     // The connection of a refused stream is closed, because requests need its place.

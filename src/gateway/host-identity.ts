@@ -60,12 +60,13 @@ export class HostIdentity {
     if (this.#isTrusted(header)) return undefined;
     const host = parseHost(header)?.host;
     const { avahi } = this.#parts;
+    // `has` returns undefined if its last answer from Avahi is too old.
     return host !== undefined && avahi.has(host) === undefined ? avahi.ask() : undefined;
   }
 
   hostProblem(header: string): Problem | undefined {
     if (this.#isTrusted(header)) return undefined;
-    // Avahi may take this name away again, so this header does not become the last trusted one.
+    // Avahi may withdraw this name at any time, so this header does not become the last trusted one.
     if (this.#parts.avahi.has(parseHost(header)?.host ?? '') === true) return undefined;
     const host = JSON.stringify(header);
     return problem('foreign-host', `Host ${host} is not a name of this node; the key api.hosts adds names`);

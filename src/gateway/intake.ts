@@ -36,6 +36,7 @@ export class Intake implements BackendListener {
     const unchanged = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
     documents.setEnabled(enabled, unchanged);
     const disabled = stopped.filter((child) => !enabled.includes(child));
+    // A child that is still enabled gets a new thread, which replaces the feed of the old one.
     for (const child of disabled) feeds.forget(child);
     this.changes([
       ...this.#healthChanges(),

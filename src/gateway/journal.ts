@@ -1,5 +1,6 @@
 // The journal holds the newest text of every record, the last removals and the last actions, by sequence
-// number. Pure: it parses no text, reads no clock and sends nothing.
+// number. An action is a text that always makes an event of its own, whatever its key (`keeps: 'actions'` in
+// protocol/actor/collections.ts). The journal is pure: it parses no text, reads no clock and sends nothing.
 //
 // A reader that has everything up to a number continues after this number: it gets the newest text of each
 // record that has changed since, and every later removal and action that is still kept.
@@ -16,12 +17,12 @@ import type { Change, Drop, Put } from '../protocol/actor/messages.js';
 /** At most this many removals are kept, and this many actions (docs/events.md, "Coming back"). */
 const KEPT_ENTRIES_MAX = 1024;
 /**
- * The limit for all kept removals together, and for all kept actions together. Without it, 1024 records of
- * 130 kB each would fill a small node's memory.
+ * The limit for all kept removals together, and for all kept actions together. Without this limit, 1024 long
+ * texts would fill a small node's memory.
  */
 const KEPT_MAX_BYTES = 2 * 1024 * 1024;
 
-/** Immutable: a change of the record creates another entry. */
+/** An entry is immutable: a change of the record creates another entry. */
 export interface JournalEntry {
   readonly sequence: number;
   readonly kind: 'record' | 'removal' | 'action';
@@ -34,7 +35,10 @@ export interface JournalEntry {
    * record.
    */
   readonly firstSequence: number;
-  /** The place in lists, the lowest first. Records without a place come last. */
+  /**
+   * The place in lists, the lowest first. Records without a place come last. Removals and actions are in no
+   * list, so their rank has no effect.
+   */
   readonly rank: number;
   /** In milliseconds since the epoch. */
   readonly changedAt: number;
@@ -53,6 +57,7 @@ interface CollectionState extends LastChange {
   readonly spec: CollectionSpec;
   /** The current records, by key. */
   readonly records: Map<string, JournalEntry>;
+  // In `LastChange` these two are readonly. Only the journal may set them.
   changeNumber: number;
   changedAt: number;
 }
@@ -117,15 +122,15 @@ export class Journal {
     return this.#newestSequence;
   }
 
-  /** All changes of records so far, also those without an entry. */
+  /** The number of all changes of records so far. Some removals are counted although they have no entry. */
   get changeCount(): number {
     return this.#changeCount;
   }
 
   /**
    * Returns the new entries in order. If a record was put several times, only its newest entry is returned.
-   * An equal text is no change, except in collections with `keeps: 'passing'`. `changedAt` is the time of
-   * the changes.
+   * A text that is equal to the record's last one is no change, except in collections with `keeps`.
+   * `changedAt` is the time of the changes.
    */
   apply(changes: readonly Change[], changedAt: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
@@ -238,8 +243,8 @@ export class Journal {
   }
 
   /**
-   * A removal without an event gets a number, but the journal does not keep it. A reader that has not read up
-   * to this number gets a snapshot, which lacks the record.
+   * A removal without an event gets a sequence number, but the journal does not keep the removal. A reader
+   * that has not read up to this number gets a snapshot, which lacks the record.
    */
   #forget(removal: EntryContent): JournalEntry {
     this.#newestSequence += 1;
@@ -279,7 +284,7 @@ export class Journal {
    * Deletes the earlier removal of the same record. Two records are the same if key and text are equal. The
    * key alone is not enough, because a sound server that restarts reuses its ids for records with other
    * names, and clients know records by their names (docs/http-api.md, "Names of clients"). A player's key is
-   * its name, so its text is not compared.
+   * its name, so its text is not compared. Of the two callers, only `#keep` calls this method for players.
    */
   #deleteEarlierRemoval({ collection, key, json }: Omit<EntryContent, 'changedAt'>): void {
     const isPlayer = COLLECTION_SPECS[collection].shape === 'player';

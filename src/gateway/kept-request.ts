@@ -4,7 +4,7 @@ import type { HeaderPair } from './reply.js';
 
 /** A request of uWebSockets.js has these methods, too. */
 export interface RequestHead {
-  /** '' when absent; `name` in lower case. */
+  /** The result is '' if there is no such header. `name` must be in lower case. */
   getHeader(name: string): string;
   getQuery(): string | undefined;
   forEach(visit: (name: string, value: string) => void): void;

@@ -8,7 +8,8 @@ import { type BindAddress, canChange, hostForClient, resolveBind } from './bind.
 
 /**
  * A new address must be served within 10 s (docs/configuration.md, "Addresses"). More frequent polls would
- * wake the process too often. Its goal at rest is 1.3 wake-ups per second (bench/FIGURES.md, "At rest").
+ * wake the process too often. The goal for the whole process is 1.3 wake-ups per second at rest
+ * (bench/FIGURES.md, "At rest").
  */
 const POLL_EVERY_MS = 8000;
 
@@ -158,6 +159,7 @@ export class ListeningSockets {
   #openSocketsFor(present: readonly BindAddress[]): readonly BindAddress[] {
     const withoutSocket = present.filter(({ address }) => !this.#open.has(address));
     for (const { address } of withoutSocket) {
+      // If the port of the options is 0, the first socket gets a free port, which the others then use.
       const socket = this.#options.open(address, this.port);
       if (socket !== undefined) this.#open.set(address, socket);
     }

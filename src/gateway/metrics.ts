@@ -1,5 +1,5 @@
-// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures"). A label comes from a closed set or
-// names a thing of the node. No label says what is played, or who asks.
+// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures"). A label's value comes from a closed
+// set, or is a version, or the name of an output or a player. No label says what is played, or who asks.
 
 import { processFacts, threadCpuSeconds, threadReport } from '../host/process-facts.js';
 import { BACKEND_STATES, type BackendHealth, type ChildName } from '../protocol/actor/backends.js';
@@ -66,9 +66,9 @@ function processMetrics({ version, startedAt, uptimeSeconds }: MetricsFacts): re
 }
 
 /**
- * Each `GET /metrics` requests new reports from other threads, but does not wait for these reports. So the
- * heap bytes of the other threads are those of their last reports. The processor time of each thread is
- * current, because the kernel reports it.
+ * Each `GET /metrics` calls `Backends.threads`, which requests new reports from other threads, but does not
+ * wait for these reports. So the heap bytes of the other threads are those of their last reports. The
+ * processor time of each thread is current, because the kernel reports it.
  */
 function threadMetrics({ threads }: MetricsFacts): readonly Metric[] {
   const reports = [['main', threadReport()] as const, ...threads];

@@ -11,12 +11,13 @@ const STEP_DEGREES = 30;
 const HASH_PRIME = 1_000_003;
 const NAME_PLACEHOLDER = '{name}';
 
-/** How a file is made for the node with the name `nodeName`, by the ending of the file. */
+/** Each function makes one kind of file for the node with the name `nodeName`. The keys are file endings. */
 const MAKERS: Readonly<Record<string, (file: Buffer, nodeName: string) => Buffer>> = {
   '.png': (file, nodeName) => recolouredPng(file, hueDegreesFor(nodeName)),
   '.svg': (file, nodeName) => Buffer.from(recolouredText(file.toString(), hueDegreesFor(nodeName))),
   '.webmanifest': (file, nodeName) => {
     const recoloured = recolouredText(file.toString(), hueDegreesFor(nodeName));
+    // `replaceAll` gets a function, because in a text it would replace `$&` and the like.
     return Buffer.from(recoloured.replaceAll(NAME_PLACEHOLDER, () => textWithinQuotes(nodeName)));
   },
 };
@@ -75,7 +76,7 @@ function recolouredText(text: string, degrees: number): string {
 const SIGNATURE_BYTES = 8;
 /** A chunk consists of the length of its data, its type, the data, and a check sum (PNG, section 5.3). */
 const LENGTH_BYTES = 4;
-/** Length and type. */
+/** The head of a chunk is the length and the type. */
 const HEAD_BYTES = 8;
 const SUM_BYTES = 4;
 /** A colour of the palette: red, green and blue. */
@@ -100,7 +101,7 @@ function recolouredPng(file: Buffer, degrees: number): Buffer {
   return png;
 }
 
-/** CRC-32, with the polynomial 0xedb88320 (PNG, annex D). Node has this function only from 20.15 on. */
+/** CRC-32, with the polynomial 0xedb88320 (PNG, annex D). Node has its own `crc32` only from 20.15 on. */
 function checkSum(bytes: Buffer): number {
   let sum = ~0;
   for (const byte of bytes) {

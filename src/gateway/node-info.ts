@@ -10,7 +10,7 @@ import type { ListeningState } from './listening.js';
 import type { RouteSettings } from './routes.js';
 
 export interface NodeInfo {
-  /** Read at each use, because it may change while the service runs. */
+  /** The hostname is read at each use, because it may change while the service runs. */
   readonly hostname: string;
   /** `linux/ARCH` with Go's architecture names. */
   readonly platform: string;
@@ -46,7 +46,7 @@ export function openFilesMax(limits: string): number {
 
 /**
  * The value in a line such as `PRETTY_NAME="Debian GNU/Linux 12"` of an os-release file, which has shell
- * syntax. Undefined if there is none.
+ * syntax. The result is undefined if there is no such line, or if its value is empty.
  */
 export function prettyName(osRelease: string): string | undefined {
   const value = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();
@@ -70,11 +70,13 @@ export function serverRecord(
     api_sw: 'tonearm',
     api_version: version,
     backends: enabledBackends(settings),
+    // The configuration has percent.
     volume_step: settings.api.ui.volumeStep / 100,
     control: mayChange,
   };
 }
 
+/** Clients know the backends by these names, some of which differ from the names in the settings. */
 function enabledBackends(settings: RouteSettings): ServerRecord['backends'] {
   return {
     bluetooth: settings.bluetooth.enabled,

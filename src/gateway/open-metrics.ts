@@ -1,14 +1,14 @@
 // Encodes metrics as the text of OpenMetrics 1.0. Pure.
 
 export interface Sample {
-  /** The end of the sample's name, such as `_bucket`. The type decides the default. */
+  /** The end of the sample's name, such as `_bucket`. `SUFFIXES` has the default. */
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string | number>>;
   readonly value: number;
 }
 
 export interface Metric {
-  /** Without `_total` and `_info`. If there is a unit, the name ends with it. */
+  /** The name lacks `_total` and `_info`, which are suffixes. If there is a unit, the name ends with it. */
   readonly name: string;
   readonly type: keyof typeof SUFFIXES;
   readonly help: string;

@@ -21,6 +21,7 @@ import type { Route } from './routes.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
+/** A request to any backend may fail in these ways. */
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
 const PROBLEMS_OF_EVERY_ROUTE = [
@@ -30,7 +31,7 @@ const PROBLEMS_OF_EVERY_ROUTE = [
   'gateway-failed',
   'shutting-down',
 ] as const;
-/** The problems of each kind of route. `problemsOf` adds those of the route's backend. */
+/** The problems of each kind of route. `problemsOf` adds those of backends and of a unit's log. */
 const PROBLEMS_BY_KIND: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
     'foreign-origin',
@@ -112,6 +113,7 @@ function operationObject(route: Route): JsonObject {
   return {
     operationId: operationId(method, documentedPath(path)),
     summary,
+    // The path `/` redirects to `/ui`.
     tags: [firstSegment === '' ? 'ui' : firstSegment],
     ...parametersIfAny,
     ...requestBody(route),
@@ -134,6 +136,7 @@ function requestBody(route: Route): JsonObject {
 
 function problemsOf(route: Route): readonly ProblemCode[] {
   const problemsOfKind = PROBLEMS_BY_KIND[route.kind] ?? [];
+  // Only the path of a unit's log has parameters, and these may be wrong. The other log has a fixed path.
   if (route.kind === 'log' && route.backend === 'systemd')
     return [...problemsOfKind, 'not-found', 'no-such-unit'];
   if (route.kind !== 'command') return problemsOfKind;

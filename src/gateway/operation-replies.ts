@@ -33,8 +33,8 @@ export interface ReplyParts {
   readonly serverRecord: (mayChange: boolean) => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
   /**
-   * Makes the text of `GET /openapi.json`, which differs for clients that may change nothing. A failure is
-   * not remembered: the next request calls the function again.
+   * Makes the text of `GET /openapi.json`, which differs for clients that may change nothing. If the
+   * promise rejects, the next request calls the function again.
    */
   readonly openapiText: (mayChange: boolean) => Promise<string>;
   readonly clock: Clock;
@@ -53,8 +53,8 @@ export interface OperationInput {
 }
 
 /**
- * At most this many answers of backends are remembered, to recognize equal ones. The answer with a log may
- * have 64 KiB.
+ * At most this many answers of backends are remembered, to recognize an answer that has not changed. An
+ * answer with a log may have 64 KiB, so all of them may take 2 MiB.
  */
 const REMEMBERED_ANSWERS_MAX = 32;
 
@@ -75,7 +75,10 @@ export class OperationReplies {
   readonly #serverResponses = new Map<boolean, CachedResponse>();
   /** By `mayChange`. */
   #openapiResponses = new Map<boolean, CachedResponse>();
-  /** Those of earlier configurations. If a new text equals the earlier one, tag and time stay the same. */
+  /**
+   * The OpenAPI responses of earlier configurations, by `mayChange`. If a new text equals the earlier one,
+   * its response keeps the earlier tag and time.
+   */
   readonly #earlierOpenapiResponses = new Map<boolean, CachedResponse>();
 
   constructor(parts: ReplyParts) {
@@ -84,7 +87,7 @@ export class OperationReplies {
     this.#startedMonotonicMs = parts.clock.monotonic();
   }
 
-  /** To be called when the configuration was read again, because then other routes may exist. */
+  /** To be called when the configuration was read again, because the OpenAPI text may then be different. */
   onReconfigured(): void {
     this.#configuredAt = this.#parts.clock.date();
     for (const [mayChange, response] of this.#openapiResponses)
@@ -164,8 +167,8 @@ export class OperationReplies {
     this.#rememberedAnswers.delete(question);
     this.#rememberedAnswers.set(question, response);
     const [oldestQuestion] = this.#rememberedAnswers.keys();
-    const isFull = this.#rememberedAnswers.size > REMEMBERED_ANSWERS_MAX;
-    if (isFull && oldestQuestion !== undefined) this.#rememberedAnswers.delete(oldestQuestion);
+    const areTooMany = this.#rememberedAnswers.size > REMEMBERED_ANSWERS_MAX;
+    if (areTooMany && oldestQuestion !== undefined) this.#rememberedAnswers.delete(oldestQuestion);
   }
 
   #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
@@ -212,7 +215,10 @@ function documentReply(document: Result<CachedResponse, Problem>, ifNoneMatch: s
   return document.ok ? replyFor(document.value, ifNoneMatch) : problemReply(document.error);
 }
 
-/** The length of parameters is checked, because it bounds what an actor gets. */
+/**
+ * Undefined if the path's parameters may be sent to an actor. Without this check of the length, a message to
+ * the actor could be of any size. A scope that does not exist is found here, too.
+ */
 function parameterProblem(params: Params): Problem | undefined {
   if (Object.values(params).some(({ length }) => length > NAME_MAX_CHARACTERS))
     return problem('not-found', `A name has at most ${NAME_MAX_CHARACTERS} characters`);

@@ -19,12 +19,12 @@ export interface PageFile {
 /** By name. The document is `index.html`; every other name contains a hash of the file's content. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** `redirect` is the path `/`. */
+/** `document` is the path `/ui`, `file` is a path `/ui/{file}`, and `redirect` is the path `/`. */
 export type PagePart = 'document' | 'file' | 'redirect';
 
 const DOCUMENT = 'index.html';
 
-/** The first one that a client accepts is used. */
+/** The first encoding of this list that a client accepts is used. */
 const ENCODINGS = [
   { coding: 'br', ending: '.br' },
   { coding: 'gzip', ending: '.gz' },
@@ -65,7 +65,10 @@ export function readPageFiles(folder: string): PageFiles {
   );
 }
 
-/** The origins of other nodes that this node's page may speak to. This node need not trust all of them. */
+/**
+ * The house is this node together with the other nodes that it knows. These are the origins of other nodes
+ * that this node's page may speak to. This node need not trust all of them.
+ */
 export interface HouseOrigins {
   readonly origins: readonly string[];
   /** A number that differs after each change. */
@@ -110,7 +113,7 @@ export class Page {
     // At `/ui/` the relative addresses in the document would be wrong.
     const slashCount = part === 'document' ? finalSlashCount(request.path) : 0;
     if (slashCount > 0) return redirectTo(`${'../'.repeat(slashCount)}ui`, request.query());
-    // The document would be cached for ever as the file `/ui/index.html`.
+    // The document is not served as the file `/ui/index.html`, because clients may keep a file for ever.
     const isDocumentAsFile = part === 'file' && name === DOCUMENT;
     const file = isDocumentAsFile ? undefined : this.#parts.files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
@@ -174,8 +177,8 @@ function redirectTo(path: string, query: string): HttpReply {
 
 /**
  * The page uses only its own script and style, connects only to its own node and the other nodes of the
- * house, and never runs text as script. X-Frame-Options is not needed, because browsers that know
- * `frame-ancestors` ignore it.
+ * house, and never runs text as script. X-Frame-Options is not needed: browsers that can run the page's
+ * script know `frame-ancestors`, and then ignore X-Frame-Options.
  */
 function securityPolicy(houseOrigins: readonly string[], ancestors: string): string {
   const nodes = ["'self'", ...houseOrigins].join(' ');

@@ -38,8 +38,8 @@ export const PROBLEMS: {
 } = { ...FAULTS, ...GATEWAY_PROBLEMS };
 
 /**
- * A lost sound server or bus is usually back after one or two attempts to connect (docs/http-api.md,
- * "Backends that are away").
+ * Within this time a backend usually has its lost sound server or bus again, after one or two attempts to
+ * connect (docs/http-api.md, "Backends that are away").
  */
 const RETRY_AFTER_S = 2;
 
@@ -54,8 +54,9 @@ export const SHUTTING_DOWN = problem(
 const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
 /**
- * The problem for an error that a request has thrown. A request may load a module, which needs a free file
- * descriptor. The client may try again, because descriptors become free.
+ * The problem for an error that was thrown while a request was served. To serve a request, a module may
+ * have to be loaded, and for this a file descriptor must be free. Descriptors become free after a time, so
+ * clients may repeat the request.
  */
 export function problemOfError(error: unknown): Problem {
   const isOutOfFiles =
@@ -63,7 +64,7 @@ export function problemOfError(error: unknown): Problem {
   return isOutOfFiles ? problem('unavailable', 'The node has no free file descriptor') : GATEWAY_FAILED;
 }
 
-/** `headers` are added to the document's own, for instance `Allow`. */
+/** `headers` such as `Allow` are added to the headers that each problem document has. */
 export function problemReply({ fault, detail }: Problem, headers: HttpReply['headers'] = []): HttpReply {
   const { status, title } = PROBLEMS[fault];
   const documentHeaders: [string, string][] = [['Content-Type', 'application/problem+json']];

@@ -62,7 +62,7 @@ export const NO_STORE: HeaderPair = ['Cache-Control', 'no-store'];
 /** Clients may keep the reply, but must revalidate it at each use. */
 export const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
-/** No two responses have the same tag, also after a restart of the process. */
+/** No two responses have the same tag, even after a restart of the process. */
 export class ResponseMaker {
   readonly #bootId: string;
   #revision = 0;
@@ -95,7 +95,7 @@ export class ResponseMaker {
   }
 }
 
-/** The reply to a GET. `ifNoneMatch` is the header's text, '' when absent. */
+/** The reply to a GET. `ifNoneMatch` is the text of the header `If-None-Match`, '' when absent. */
 export function replyFor(cached: CachedResponse, ifNoneMatch: string): HttpReply {
   return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
 }

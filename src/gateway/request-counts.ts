@@ -1,7 +1,7 @@
 // Counts requests and their durations by operation, for `GET /metrics`. Operations and statuses are closed
 // sets, so the counts have a bound.
 
-/** Upper bounds of durations. The last one is the deadline of a command. */
+/** The upper bounds of the buckets, in seconds. The last one is the deadline of a command. */
 export const BUCKET_BOUNDS_S = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
 export interface OperationCounts {
@@ -19,7 +19,7 @@ export interface OperationCounts {
 export class RequestCounts {
   readonly #byOperation = new Map<string, OperationCounts>();
 
-  /** `tookMs` is the time from the arrival of the head to the answer. */
+  /** `tookMs` is the time from the arrival of the request's head to the answer. */
   note(operation: string, status: number, tookMs: number): void {
     const counts = this.#byOperation.get(operation) ?? this.#newOperation(operation);
     counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);

@@ -4,13 +4,14 @@
 import type { OpenStream, TextSink } from './events/stream.js';
 
 /**
- * A comment line, which clients ignore. It is written in two places because of uWebSockets.js.
+ * A comment line, which clients ignore. It is written for two reasons, both because of uWebSockets.js.
  *
- * - After each text, because the end of a chunk is sent only with the next chunk. Clients that read whole
- *   chunks, such as Python's `urllib3` and `requests`, would get every event one event late.
- * - When the connection is writable again, because a buffer may still have bytes that the kernel did not
- *   accept. This is possible even if all writes returned true. Only another write sends these bytes, and
- *   its result says whether the buffer is empty.
+ * - It follows each text, because the end of a chunk is sent only with the next chunk. Without the comment,
+ *   clients that read whole chunks, such as Python's `urllib3` and `requests`, would get each event only
+ *   when the next event is sent.
+ * - It is written when the connection is writable again, because uWebSockets.js may still buffer bytes that
+ *   the kernel did not accept. This is possible even if all writes returned true. Only another write sends
+ *   these bytes, and the result of that write says whether the buffer is empty.
  */
 const COMMENT = ':\n';
 
@@ -18,8 +19,8 @@ const COMMENT = ':\n';
 interface StreamedResponse {
   cork(write: () => void): unknown;
   /**
-   * False if the kernel did not take everything. True does not prove that the kernel took everything
-   * (`COMMENT` says why).
+   * False if the kernel did not take everything. Even after true, uWebSockets.js may still buffer bytes
+   * (see `COMMENT`).
    */
   write(text: string): boolean;
   end(): unknown;
@@ -64,6 +65,7 @@ export class ResponseStream implements TextSink {
 
   readonly #writeCorked = (): void => {
     if (this.#state === 'prepared') this.#begin();
+    // After an incomplete write the comment is sent later, by the handler that `attach` sets.
     this.#isWriteComplete = this.#response.write(this.#textToWrite) && this.#response.write(COMMENT);
   };
 
@@ -81,11 +83,12 @@ export class ResponseStream implements TextSink {
 
   /** From now on the stream is called when the connection can take more, or is lost. */
   attach(stream: OpenStream): void {
-    // The response may have ended already, when the stream wrote its first lines.
+    // The stream has already written its first lines. Meanwhile the response may have ended.
     if (this.#state !== 'begun') return;
     this.#stream = stream;
     this.#response.onWritable(() => {
-      // Any text would do here. `write` also adds a comment to this one, which does no harm.
+      // Any text would do here. `write` adds a second comment, which does no harm. If the result is false,
+      // the kernel has accepted a part of the buffered bytes, but not all.
       if (this.write(COMMENT)) stream.onWritable();
       else stream.onProgress();
       return true;

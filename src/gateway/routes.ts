@@ -20,8 +20,9 @@ export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 export type OperationRoute = Operation & { readonly name: OperationName };
 
 /**
- * Routes that are no operations: the events need a connection that stays open, and the others are for
- * browsers or Prometheus. The client has no functions for them, and bridges cannot call them.
+ * A route that is no operation: the events need a connection that stays open, and the others are for
+ * browsers or Prometheus. The package `tonearm-client` makes functions only for operations, and bridges can
+ * request only operations.
  */
 type OtherRoute = Pick<Operation, 'path' | 'summary' | 'needs'> & { readonly method: 'GET' } & (
     | { readonly kind: 'events' }
@@ -98,7 +99,7 @@ export interface RouteMatch extends PathRoutes {
 
 interface PathTemplate extends PathRoutes {
   readonly segments: readonly string[];
-  /** The configuration key that would enable a disabled route. */
+  /** The configuration key that would enable the path; undefined if the path is enabled. */
   readonly missingKey: string | undefined;
 }
 
@@ -108,7 +109,7 @@ export const BAD_PATHS = {
   nul: problem('bad-path', 'The path holds a NUL'),
 } as const;
 
-/** `key` is the configuration key that would enable the path. */
+/** `key` is the configuration key that would enable the path; undefined if no key does. */
 export function noSuchPath(key?: string): Problem {
   const remark = key === undefined ? '' : `; ${key} in the configuration enables it`;
   return problem('not-found', `There is no such path${remark}`);
@@ -162,7 +163,7 @@ export class Router {
   }
 }
 
-/** The value of `Allow`. */
+/** Returns the value of the header `Allow`. */
 export function allowedMethods({ route, other }: PathRoutes): string {
   const routeMethods = [route.method, other?.method];
   const allowed: string[] = [];
@@ -185,7 +186,7 @@ function decodeSegments(path: string): string[] | undefined {
   }
 }
 
-/** Undefined if the path does not match the template. A parameter is never empty. */
+/** Undefined if the path does not match the template. An empty segment does not match a parameter. */
 function paramsIn(segments: readonly string[], template: readonly string[]): Params | undefined {
   if (template.length !== segments.length) return undefined;
   const params: Record<string, string> = {};

@@ -62,6 +62,7 @@ export class HttpServer {
   readonly #app = App() as TemplatedApp & ExclusiveListener;
   readonly #handler: ExchangeHandler;
   readonly #clock: Clock;
+  /** The exchange of the request that came last, on any connection (`HttpConnection` needs it). */
   #newestExchange: Exchange | undefined;
 
   /**
@@ -145,8 +146,8 @@ class SurplusCloser {
 
   /**
    * `change` is 1 when a connection opens. `response` is then valid until the connection closes. `change` is
-   * -1 when a connection has closed, also if this object closes it. `response` is then another object, so the
-   * closed connection is recognized by its lack of an address.
+   * -1 when a connection has closed, even if this object closed it. `response` is then another object, so
+   * the closed connection is recognized by its lack of an address.
    */
   connectionChanged(response: HttpResponse, change: number): void {
     if (change > 0) this.#addConnection(response);
@@ -155,8 +156,9 @@ class SurplusCloser {
 
   #addConnection(response: HttpResponse): void {
     this.#connections.add(new HttpConnection(response, this.#newestExchange));
-    // If there are too many connections, even with the spare ones, one is closed at once. The timer would be
-    // too late.
+    // If the spare connections (connection-limits.ts) are used up, too, one connection is closed at once,
+    // because the timer would be too late. Otherwise the timer closes what is surplus. If no timer is set,
+    // `closeSome` closes a first connection, if there are too many, and sets the timer.
     if (this.#connections.isOverfull) this.#closeOne();
     else if (!this.#isTimerSet) this.#closeSome(1);
   }
@@ -232,10 +234,10 @@ class HttpConnection implements BoundedConnection {
     this.#hasRequested = true;
     // The handler of the first request has just returned, so the newest exchange is that of this connection.
     const isPeersTurn = newestExchange()?.isPeersTurn === true;
-    // The timeout is only for a connection whose peer must act next.
+    // The data handler has switched off the timeout of uWebSockets.js for idle connections. The timeout is
+    // needed only if the peer must act next.
     if (!isPeersTurn) return;
-    // The data handler has switched off the timeout of uWebSockets.js for idle connections. `resume` sets the
-    // timeout again, but only after `pause`.
+    // `resume` sets the timeout again, but only after `pause`.
     this.#response.pause();
     this.#response.resume();
   }

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../host/clock.js';
 
-/** Pending answers get this share of the time. In the remaining time `bye` must reach slow readers. */
+/** Pending answers get this share of the time. In the rest the event `bye` must reach slow readers. */
 const ANSWERS_SHARE = 0.5;
 
 export interface ShutdownParts {

@@ -5,20 +5,20 @@ import type { Clock } from '../host/clock.js';
 /**
  * The date of the start is computed from two clocks, which are read one after the other, so it differs by a
  * little each time. Such differences are not reported, because a monitoring system takes any different date
- * for a restart. A difference of this or more means that the clock was set.
+ * for a restart. A difference of this size or more means that the clock was set.
  */
 const CLOCK_SET_MIN_MS = 1_000;
 
 export class StartTime {
   readonly #clock: Pick<Clock, 'date' | 'monotonic'>;
   readonly #startedMonotonicMs: number;
-  #startedAt: number;
+  #reportedStart: number;
 
-  /** The service starts now. */
+  /** The time of this call counts as the start of the service. */
   constructor(clock: Pick<Clock, 'date' | 'monotonic'>) {
     this.#clock = clock;
     this.#startedMonotonicMs = clock.monotonic();
-    this.#startedAt = clock.date();
+    this.#reportedStart = clock.date();
   }
 
   uptimeMs(): number {
@@ -27,8 +27,8 @@ export class StartTime {
 
   /** Milliseconds since the epoch. It stays the same until the clock is set. */
   startedAt(): number {
-    const startedAt = this.#clock.date() - this.uptimeMs();
-    if (Math.abs(startedAt - this.#startedAt) >= CLOCK_SET_MIN_MS) this.#startedAt = startedAt;
-    return this.#startedAt;
+    const computed = this.#clock.date() - this.uptimeMs();
+    if (Math.abs(computed - this.#reportedStart) >= CLOCK_SET_MIN_MS) this.#reportedStart = computed;
+    return this.#reportedStart;
   }
 }

@@ -33,7 +33,11 @@ export interface TrustRules {
 
 type ReadableHead = Pick<Exchange, 'method' | 'header' | 'firstRepeatedHeader'>;
 
-/** `none` means no Origin header, as from programs, and from a browser that loads the page. */
+/**
+ * `none` means no Origin header, as from programs, and from a browser that loads the page. `same` is a page
+ * of this node. `allowed` is a page of the configuration's origins; handler.ts adds the pages of
+ * trusted nodes.
+ */
 export type OriginStanding = 'none' | 'same' | 'allowed' | 'foreign';
 
 const HTTP_PORT = 80;
@@ -89,7 +93,10 @@ export function parseHost(text: string, usualPort = HTTP_PORT): { host: string; 
   return isIP(host) === 6 ? { host, port } : undefined;
 }
 
-/** Against DNS rebinding: accepts only names that an attacker cannot point at this node. */
+/**
+ * Protects against DNS rebinding: accepts IP addresses, and only those names that an attacker cannot point
+ * at this node.
+ */
 export function isTrustedHost(header: string, rules: TrustRules): boolean {
   const host = parseHost(header)?.host;
   return host !== undefined && (rules.names.has(host) || isIP(host) !== 0);
@@ -121,7 +128,7 @@ export function ambiguityProblem(exchange: ReadableHead): Problem | undefined {
 }
 
 /**
- * Protects against CSRF: a page of a foreign origin may send GET and HEAD, but nothing that has an effect.
+ * Protects against CSRF: a page of a foreign origin may send only GET and HEAD, which have no effect.
  * Undefined if the request is accepted.
  */
 export function originProblem(
@@ -132,7 +139,8 @@ export function originProblem(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
-  // OPTIONS has no effect, and browsers send it before a request with a JSON body.
+  // The last check is not for OPTIONS, which has no effect and which browsers send before a request with a
+  // JSON body. Nor is it for an allowed page, which may be of another site.
   if (method === 'OPTIONS' || standing === 'allowed') return undefined;
   // `isSameOrigin` does not compare schemes, because `Host` has none. Behind a proxy that adds https, the
   // http page of the same host thus has the standing `same`. Browsers call this page `cross-site`.
@@ -175,8 +183,8 @@ export function isOpenToHouse(path: string): boolean {
 }
 
 /**
- * For every reply except preflights. If no origin can be allowed, replies do not vary by origin and have no
- * CORS headers.
+ * Returns the CORS headers of every reply except that to OPTIONS, which `optionsReply` makes. If no origin
+ * can be allowed, replies do not vary by origin and have no CORS headers.
  */
 export function corsHeaders(origin: string, standing: OriginStanding, rules: TrustRules): HeaderPairs {
   if (!rules.variesByOrigin) return NO_HEADERS;
@@ -211,8 +219,9 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
 }
 
 /**
- * The scheme is not compared, so this is true also behind a proxy that adds https. handler.ts checks that
- * the host is a trusted name. A proxy's `X-Forwarded-Proto` is not needed, and anybody could send it.
+ * The scheme is not compared, so this is true even behind a proxy that adds https. `Host` has no scheme, so
+ * without a port it means the usual port of the origin's scheme. handler.ts checks that the host is a
+ * trusted name. A proxy's header `X-Forwarded-Proto` is not needed, and anybody could send that header.
  */
 function isSameOrigin(origin: string, host: string): boolean {
   const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];

@@ -17,12 +17,13 @@ export interface Clock {
   monotonic(): number;
   /** Calls `callback` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
-  /** 0 <= x < 1. */
+  /** Returns a number that is at least 0 and less than 1. */
   random(): number;
 }
 
 /**
- * In ms. `performance.now()` takes more time, because it looks up a global object and checks it at each call.
+ * Returns milliseconds. `performance.now()` is not used, because it takes more time: at each call it gets a
+ * global object and checks this object.
  */
 export function monotonic(): number {
   const [s, ns] = hrtime();
@@ -86,7 +87,10 @@ export class Timers<Name extends string> {
 
 const RATE_WINDOW_MS = 1_000;
 
-/** At most `max` events in a window of a second, which begins with the first event. */
+/**
+ * Admits at most `max` events in a window of a second. A window begins with the first event after the window
+ * before.
+ */
 export class RateLimit {
   readonly #max: number;
   #windowStartMs = Number.NEGATIVE_INFINITY;
@@ -96,7 +100,7 @@ export class RateLimit {
     this.#max = max;
   }
 
-  /** Counts `count` events at the monotonic time `nowMs`. Returns false if they exceed the limit. */
+  /** Counts `count` events at the monotonic time `nowMs`. Returns false if the window then has too many. */
   admit(nowMs: number, count = 1): boolean {
     if (nowMs - this.#windowStartMs >= RATE_WINDOW_MS) {
       this.#windowStartMs = nowMs;
@@ -115,8 +119,8 @@ const JITTER_MAX_SHARE = 0.25;
 /**
  * Returns the wait in ms before each attempt to reach a lost peer (docs/http-api.md, "Backends that are
  * away"). Attempt 0 does not wait, and attempt 1 waits 250 ms. Each later attempt waits twice as long as the
- * one before, but at most 30 s.
- * `random` is in 0..1. It keeps nodes that lost the same peer from reconnecting together.
+ * one before, but at most 30 s. Up to a quarter of each wait is subtracted at random, so that nodes that
+ * lost the same peer do not reconnect together. `random` is in 0..1.
  */
 export function backoffMs(attempt: number, random: number): number {
   if (attempt <= 0) return 0;

@@ -3,8 +3,9 @@
 import type { LogFields } from '../protocol/actor/messages.js';
 
 /**
- * Call it once in each thread, because Node would write its warnings as text between the lines of the log.
- * Warnings about experimental functions are left out, because these are used on purpose.
+ * To be called once in each thread, because Node would else write its warnings as text between the lines of
+ * the log. Warnings about experimental functions are left out, because the daemon uses such functions on
+ * purpose.
  */
 export function logWarnings(log: (level: 'warn', message: string, fields: LogFields) => void): void {
   process.removeAllListeners('warning');

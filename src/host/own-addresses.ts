@@ -85,8 +85,8 @@ export function withoutLabel(name: string): string {
 }
 
 /**
- * Sorts the interfaces: first those of default routes, which lead to the house's network, then devices, then
- * those made by software. It reads the kernel's tables.
+ * Sorts the interfaces: first those of default routes, which lead to the network of the house, then other
+ * devices, then interfaces that are made by software. The order comes from the kernel's tables.
  */
 export function bestFirst(interfaces: InterfaceAddresses): InterfaceAddresses {
   return rankedBy(interfaces, readRanking());

@@ -36,8 +36,8 @@ export function threadReport(): ThreadReport {
 }
 
 /**
- * User and system time are fields 14 and 15 of a `stat` file. Field 2 is a name in brackets, which may have
- * blanks and brackets, so it is cut off first.
+ * User and system time are fields 14 and 15 of a `stat` file. Field 2 is a name in brackets. The name may
+ * contain blanks and brackets, so everything up to the last bracket and its blank is cut off first.
  */
 function cpuSecondsIn(stat: string): number | undefined {
   const afterName = stat.slice(stat.lastIndexOf(')') + 2);

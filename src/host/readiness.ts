@@ -4,7 +4,10 @@
 import { writeFileSync } from 'node:fs';
 import type { ChildName } from '../protocol/actor/backends.js';
 
-/** The unit waits 300 s for the file. A backend that never reports must not make the start fail. */
+/**
+ * A backend that never reports must not make the start fail, so this is much shorter than the unit's
+ * `TimeoutStartSec=300`.
+ */
 const FIRST_REPORT_MS = 20_000;
 
 interface FirstReports {

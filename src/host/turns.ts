@@ -30,13 +30,14 @@ export class SharedWork<T> {
   }
 
   /**
-   * Settles as a run that began after the call. A run that is under way may have missed the newest changes.
+   * Settles as the first run does that begins after the call. A run that is under way at the call is not
+   * enough, because it may have missed the newest changes.
    */
   run(): Promise<T> {
     // `#running` is undefined for a moment between the end of a run and the beginning of `#next`.
     if (this.#running === undefined) return this.#next ?? this.#begin();
     const begin = (): Promise<T> => this.#begin();
-    // A run that rejects does so only for its own callers.
+    // The next run begins even if the present run rejects, which concerns only the present run's callers.
     this.#next ??= this.#running.then(begin, begin);
     return this.#next;
   }

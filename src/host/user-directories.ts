@@ -16,7 +16,7 @@ export function xdgDirectory(value: string | undefined): string | undefined {
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * `$XDG_RUNTIME_DIR`, or the value that logind would have given it (docs/configuration.md, "Directories").
+ * `$XDG_RUNTIME_DIR`, or the directory that logind makes for a user (docs/configuration.md, "Directories").
  */
 export function runtimeDirectory(env: Variables, uid: number): string {
   return xdgDirectory(env['XDG_RUNTIME_DIR']) ?? `/run/user/${uid}`;

@@ -63,10 +63,13 @@ export class Cursor {
     if (readUpTo === undefined || knownUpTo === undefined)
       this.#items = this.#snapshot(undefined, journal.newestSequence);
     else {
+      // The client has the events of these entries already, so it knows their records.
       for (const entry of journal.entriesAfter(knownUpTo))
         if (entry.sequence <= readUpTo) this.#noteIntroduction(entry, knownUpTo);
       this.#items = this.#changesAfter(readUpTo, knownUpTo);
     }
+    // An event with a list must not exceed a portion. A portion is smaller than `DATA_MAX_BYTES`, so the
+    // event's line is short enough, too.
     this.#joiner = new Joiner(context.bootId, PORTION_MAX_BYTES);
   }
 
@@ -146,8 +149,9 @@ export class Cursor {
   }
 
   /**
-   * Only the last event of a snapshot has an id, so a client that loses the connection in between gets the
-   * whole snapshot again. Changes after `newest` follow behind the snapshot.
+   * Only the last event of a snapshot has an id, so a client that loses the connection before this event
+   * gets the whole snapshot again. Each item is delayed until the next one exists, because the last item
+   * must be known. Changes after `newest` come after the snapshot.
    */
   *#snapshot(readUpTo: number | undefined, newest: number): Generator<StreamItem, undefined> {
     this.#itemsUpTo = newest;
@@ -202,7 +206,10 @@ export class Cursor {
     }
   }
 
-  /** The entry with the text that its record has in a snapshot. */
+  /**
+   * The entry with the text that its record has in a snapshot. `inSnapshots` is the name of another
+   * collection, which may have this text under the same key.
+   */
   #inSnapshot(entry: JournalEntry): JournalEntry {
     const { inSnapshots } = COLLECTION_SPECS[entry.collection];
     const record = inSnapshots && this.#context.journal.record(inSnapshots, entry.key);
@@ -217,7 +224,8 @@ export class Cursor {
 
   /**
    * Undefined if the filter keeps the entry back, or if the entry makes no event. If `knownUpTo` is
-   * undefined, all records are new to the client.
+   * undefined, all records are new to the client. `knownUpTo` changes nothing for removals, actions and
+   * backends, which have no event of their own for a new record.
    */
   #itemOf(entry: JournalEntry, knownUpTo: number | undefined, upTo?: number): StreamItem | undefined {
     const kind = kindOfEntry(entry, knownUpTo);

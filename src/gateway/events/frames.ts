@@ -31,6 +31,7 @@ export interface EventKind {
 /** The kinds that a stream has requested. Each kind is one object, so a look-up compares no texts. */
 export type Filter = ReadonlySet<EventKind>;
 
+/** Levels do not come from the journal, so no collection has their kind. */
 export const LEVEL_KIND: EventKind = { type: LEVEL_EVENT, child: LEVEL_BACKEND, isList: false };
 
 const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
@@ -67,8 +68,8 @@ export function acceptsCollection(filter: Filter, collection: Collection): boole
 }
 
 /**
- * Undefined if the change makes no event. The reader knows every record up to the sequence number
- * `knownUpTo`, and none if this is undefined.
+ * Undefined if the change makes no event. The reader knows every record whose first sequence number is at
+ * most `knownUpTo`, and none if `knownUpTo` is undefined.
  */
 export function kindOfEntry(entry: JournalEntry, knownUpTo: number | undefined): EventKind | undefined {
   const { kind, collection, key, firstSequence } = entry;
@@ -86,6 +87,7 @@ export function eventDataOf(entry: JournalEntry, date: number): string {
   return Buffer.byteLength(data) <= DATA_MAX_BYTES ? data : shortenedData(entry.collection, data);
 }
 
+/** A removal's `json` is the record's last text. Only the removals of players and nodes have other data. */
 function wholeDataOf({ kind, collection, key, json }: JournalEntry, date: number): string {
   const { shape } = COLLECTION_SPECS[collection];
   switch (shape) {
@@ -122,8 +124,8 @@ export function firstLines(chance: number, unknownNames: readonly string[] = [])
 }
 
 /**
- * The event after a silence. A client can resume from its id, even if no newer event has passed the client's
- * filter.
+ * The keep-alive, which is sent after a silence. Its id is that of the newest change, so a client can resume
+ * from there even if its filter has kept the last changes back.
  */
 export function loveEvent(bootId: string, newestSequence: number): string {
   return frame('server.info', '"love"', `${bootId}-${newestSequence}`);
@@ -136,8 +138,8 @@ export function frame(type: EventType, data: string, id?: string): string {
 }
 
 /**
- * An id is the daemon's `bootId`, a hyphen, and a sequence number. Undefined for any other text. At most 15
- * digits are accepted, because a larger number may be inexact.
+ * The sequence number in an id, which is the daemon's `bootId`, a hyphen, and the number. Undefined for any
+ * other text. At most 15 digits are accepted, because a larger number may be inexact.
  */
 export function sequenceIn(id: string, bootId: string): number | undefined {
   const sequence = id.startsWith(`${bootId}-`) ? id.slice(bootId.length + 1) : '';

@@ -83,14 +83,15 @@ export class EventHub {
       }
     }
     this.#send(unsent);
-    // The readers come last, because they read all of `entries` from the journal. An entry that is delivered
-    // to them later would come twice.
+    // `onWritable` makes a stream read the journal, with all of `entries`. The readers come last: they would
+    // get an entry twice if `#send` delivered it to them after they have read it.
     for (const stream of readers) stream.onWritable();
   }
 
   /**
-   * To be called with a removal that makes no event. Streams that accept its collection must read a
-   * snapshot. Returns the streams that must read it now.
+   * To be called with a removal that makes no event. The journal does not keep such a removal, so a cursor
+   * that begins before it reads a snapshot. This is what streams that accept the collection must do. Returns
+   * those of them for which `onWritable` must be called.
    */
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
     const accepting = [...this.#streams].filter(({ filter }) => acceptsCollection(filter, collection));
@@ -147,6 +148,7 @@ export class EventHub {
       love: () => loveEvent(bootId, journal.newestSequence),
       cursorFrom: (readUpTo) => {
         const { newestSequence } = journal;
+        // A stream has `readUpTo` only if it falls behind within `publish`, maybe in the middle of a batch.
         if (readUpTo === undefined) return new Cursor(this.#context, filter, newestSequence);
         const knownUpTo = this.#delivered.before;
         return new Cursor(this.#context, filter, readUpTo, knownUpTo);
@@ -162,6 +164,7 @@ export class EventHub {
       this.#removeStream(stream);
       throw error;
     }
+    // The stream may have ended within `start`, because the client had disconnected.
     if (this.#streams.has(stream)) this.#wakeBy(stream.keepAliveDueAt + KEEP_ALIVE_SLACK_MS);
     return success(stream);
   }

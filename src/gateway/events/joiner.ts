@@ -33,8 +33,8 @@ export class Joiner {
 
   /**
    * Returns the event of the earlier items; undefined if there are none. If `item` joins them, their event
-   * is not complete yet, so undefined is returned, too. After the last item, call it with undefined to get
-   * the last event.
+   * is not complete yet, so undefined is returned, too. After the last item, call the method with undefined
+   * to get the last event.
    */
   completedEvent(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#lastItem;

@@ -4,7 +4,7 @@
 import type { Collection } from '../../protocol/actor/collections.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 
-/** Clients on aiohttp before 3.14 end a stream at a line above 128 KiB. */
+/** Clients on aiohttp before 3.14 end a stream at a line above 128 KiB. The bound stays 8 KiB below that. */
 const LINE_MAX_BYTES = 120 * 1024;
 /** Besides the data, a line has the field's name, and brackets if it has a list of records. */
 const FIELD_BYTES = 'data: []'.length;

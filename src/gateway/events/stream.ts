@@ -178,6 +178,7 @@ export class EventStream implements OpenStream {
       this.#state = 'ending';
       if (!this.#writeEvent(BYE_EVENT)) return;
     }
+    // A stream whose `bye` was refused comes here once more, from `onWritable`.
     if (this.#state === 'ending') {
       this.#end();
       this.#options.sink.end();
