@@ -55,6 +55,7 @@ export function App({ query }: { readonly query: string }) {
   const state = withoutHidden(live.state);
   const { connection, server } = state;
   const nodeName = server?.hostname ?? location.hostname;
+  // The presence is `lost` in two cases: the connection is lost, or it is open and the node does not answer.
   const patienceMs = connection.status === 'lost' ? 0 : INTERRUPTION_MS;
   const isNodeAway = useHasLasted(presence.status === 'lost', patienceMs);
   // A reduced page has no bar, no tabs, and no sheet for pairing.

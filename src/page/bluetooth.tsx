@@ -69,7 +69,10 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
   );
 }
 
-/** The node answers after 9 s at the latest, and tries to connect for 16 s more at most. */
+/**
+ * The page waits this long after the node's answer. The node answers 9 s after the request at the latest,
+ * and tries to connect for 25 s in all. So 16 s remain after the latest answer.
+ */
 const LATE_CONNECTION_MS = 20_000;
 
 const TOO_LATE = new ProblemError({
@@ -88,7 +91,7 @@ async function connectDevice(live: PageLive, address: string): Promise<void> {
       if (devices.some((device) => device.connected && device.address === address)) resolve();
     };
     const unsubscribe = live.subscribe('bluetooth', check);
-    // This also runs after a success, and then only removes the listener.
+    // After a success the timer runs out, too. Then it only removes the listener.
     setTimeout(() => {
       unsubscribe();
       reject(TOO_LATE);

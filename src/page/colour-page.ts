@@ -1,11 +1,11 @@
-// Gives the page the colours of a cover. Without a cover, or with a grey cover, it has its usual colours.
+// Sets the page's colours by a cover. Without a cover, or with a grey cover, the page has its usual colours.
 
 import { cssOf, paletteOf, tintIn } from './tint.js';
 
 /** The picture is read with this width and height, which are enough for one colour. */
 const SIDE_PX = 8;
 
-/** The properties of page.css that a cover changes. */
+/** The properties of page.css that a cover changes. The two `tint` properties are for the ground. */
 const PROPERTIES = ['--light-tint', '--light-accent', '--dark-tint', '--dark-accent'];
 
 export function colourPage(picture: HTMLImageElement | undefined): void {

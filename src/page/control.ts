@@ -1,5 +1,5 @@
-// Decides what a control shows, and when it sends, while its value travels to the node and back. A control
-// never shows an outdated value, and has one request open at a time. Pure.
+// Decides what a control shows while its value travels to the node and back, and when a request is sent. A
+// control never shows an outdated value, and has at most one open request. Pure.
 
 export interface Control<T> {
   /** The node's latest value. */
@@ -44,6 +44,7 @@ export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Sa
     case 'known':
       return withoutReached({ ...control, known: input.value }, same);
     case 'grab':
+      // The control keeps its displayed value under the finger, whatever the node reports.
       return { ...control, isGrabbed: true, desired: desired ?? known };
     case 'set':
       return { ...control, desired: input.value, sent: sent ?? input.value };
@@ -51,6 +52,7 @@ export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Sa
       return withoutReached({ ...control, isGrabbed: false }, same);
     case 'accepted':
     case 'refused': {
+      // The user may have set a newer value during the request. It is sent now, even after a refusal.
       const hasNewer = desired !== undefined && sent !== undefined && !same(desired, sent);
       if (hasNewer) return { ...control, sent: desired };
       const remaining = input.kind === 'refused' ? undefined : desired;

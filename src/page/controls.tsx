@@ -44,7 +44,7 @@ export function useControl<T>(
   useLater(settleMs, () => handle({ kind: 'settled' }), [isNowSettling, desired]);
   return {
     displayed: desired ?? known,
-    /** The displayed value at the moment of the call; undefined while a request is open. */
+    /** The value that is displayed at the call, not at the last drawing; undefined during a request. */
     settledValue: (): T | undefined => {
       const newest = control.current;
       return newest.sent === undefined ? (newest.desired ?? newest.known) : undefined;
@@ -60,7 +60,7 @@ export function couldNotSet(label: string): () => string {
   return () => translate('couldNotSet', { name: label });
 }
 
-/** For an action without a value: returns whether it is under way, and the function that begins it. */
+/** Serves an action without a value. Returns whether it is under way, and the function that begins it. */
 export function useAction(send: () => Promise<unknown>, failureTitle: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
@@ -85,6 +85,7 @@ interface ToggleProps extends Omit<SwitchProps, 'children'> {
   readonly disabled?: boolean;
 }
 
+/** Drawn only if the node may be changed, unlike a `Switch`, which then still shows the node's value. */
 export function Toggle({ icon, iconOn = icon, isOn, send, ...button }: ToggleProps) {
   const { displayed, set } = useControl(isOn, send, couldNotSet(button.label));
   return (
@@ -132,6 +133,7 @@ interface ChoiceProps {
 
 export function Choice({ label, value, options, send }: ChoiceProps) {
   const { displayed, set } = useControl(value, send, couldNotSet(label));
+  // The node's value may be none of the options.
   const chosen = options.find((option) => option.value === displayed);
   if (!useMayChange()) return <bdi class="clip">{chosen?.text ?? displayed}</bdi>;
   return (

@@ -14,10 +14,12 @@ export function CurrentStreams(state: NodeState) {
   const streams = soundingStreams(state.clients);
   const [firstStream] = streams;
   const output = mainOutput(state);
+  // The output or the stream may be muted. The card does not say so if no stream plays.
   const isMuted = firstStream !== undefined && (output?.muted === true || firstStream.muted);
   const otherCount = streams.length - 1;
   const othersText = otherCount > 0 ? ` · ${translate('andMore', { count: otherCount })}` : '';
-  // The element around the text is watched in place of a player's buttons, which this card does not have.
+  // The foot shows a small player while the large player's buttons are off the screen. This card has no such
+  // buttons, so the element around its text is watched in their place.
   return (
     <article class="card hero sounding">
       <div class="cover" aria-hidden="true">

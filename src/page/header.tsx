@@ -36,7 +36,7 @@ const STATUS_LINES: Readonly<Record<Presence['status'], StatusLine>> = {
   closed: LOST,
 };
 
-/** For each reason, the text of the status line, and the sentence of the banner below it. */
+/** The text of the status line for each reason, and the sentence of the banner below this line. */
 const REASON_TEXTS: Readonly<Record<AbsenceReason, Readonly<{ status: TextKey; banner: TextKey }>>> = {
   reboot: { status: 'restarting', banner: 'rebooting' },
   poweroff: { status: 'poweredOff', banner: 'poweringOff' },
@@ -61,11 +61,11 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   useTicks(REDRAW_MS, isLost || absence !== undefined);
   const now = Date.now();
   const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
-  // While the node is connected, only the upgrade's own card shows its progress.
+  // While the node is connected, an upgrade has its own card, so the header does not mention upgrades.
   const upgrade = isLost ? state.upgrade : undefined;
   const { connection } = state;
-  // While the stream is open, `since` is the time of its opening. If the node is lost nevertheless, it has
-  // stopped answering just now.
+  // A node that has just stopped answering is lost although its stream is still open. Then `since` cannot be
+  // used, because it is the time at which the stream was opened.
   const lostSince = connection.status === 'live' ? now : connection.since;
   const possibleReason = absenceReason(absence, upgrade, lostSince, now);
   const reason = isLost || isLeaving ? possibleReason : undefined;
@@ -77,7 +77,7 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
     isLost || reason !== undefined
       ? translate(reasonTexts?.banner ?? 'lostLong', { node: isolated(name) })
       : undefined;
-  // A node may refuse every stream, also the first one, for instance because of `api.sse.enabled: false`.
+  // A node may refuse even the first stream, for instance because of `api.sse.enabled: false`.
   const { problem } = connection;
   const refusalText = status === 'connecting' && problem ? titleAndDetail(problem) : undefined;
   const banner = absenceText ?? refusalText;

@@ -53,6 +53,7 @@ function urlForHouse(nodes: NodeState['nodes']): string | undefined {
 
 /** The page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 3000;
+/** While a room is blocked, the page checks this often whether it can be loaded again. */
 const CHECK_MS = 1000;
 /** Under this key, the tab's storage has the rooms for which the page was loaded again. */
 const STORAGE_KEY = 'tonearm-blocked';
@@ -77,8 +78,8 @@ function useFreshPolicy(rooms: readonly NamedRoom[]): void {
 }
 
 /**
- * Stores the text. Returns false if the text was stored already, or if the browser has no storage. So the
- * page is not loaded again and again.
+ * Stores the text. Returns false if the text was stored already, or if the browser has no storage. The page
+ * is not loaded again then, because otherwise it might be loaded again and again.
  */
 function storeIfNew(text: string): boolean {
   try {

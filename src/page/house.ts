@@ -6,7 +6,7 @@ import type { PageLive } from './node.js';
 import { nodeUrls, RoomConnection, type RoomStatus } from './room-connection.js';
 
 export interface Room {
-  /** Identifies the node, also after its address has changed. */
+  /** Identifies the node, even after its address has changed. */
   readonly key: string;
   /** The address of the node's page. */
   readonly href: string;
@@ -16,13 +16,13 @@ export interface Room {
    */
   readonly name: string;
   readonly isOwn: boolean;
-  /** `link`: a node that runs another program. It has a page, but not this interface. */
+  /** The room is a `link` if its node runs another program, which has a page, but not this interface. */
   readonly status: RoomStatus | 'link';
   /** Undefined for a link. */
   readonly live: PageLive | undefined;
 }
 
-/** If there are more rooms than this, rooms whose nodes have left the list are dropped. */
+/** If there are more connections than this, those to nodes that this node no longer knows are dropped. */
 const ROOMS_MAX = 64;
 const OWN_KEY = '';
 
@@ -43,9 +43,9 @@ export class House {
   }
 
   /**
-   * Connects to the nodes that are new in the list. A node that has left the list stays as a room that is
-   * away, if its state is known. If a node in the list has the same address, the node only has a new name,
-   * and the room with the old name is dropped.
+   * Connects to the nodes that are new in `nodes`. A node that has left `nodes` stays as a room that is
+   * away, unless its state is unknown, or there are too many rooms. The room is also dropped if a node in
+   * `nodes` has the same address, because that is the same node with a new name.
    */
   update(nodes: NodeState['nodes']): void {
     const present = [...nodes.values()].filter(isControllableNode);
@@ -66,7 +66,7 @@ export class House {
     this.#draw();
   }
 
-  /** This node is first, links are last. `isAway`: this node is away. */
+  /** This node's room is first, and links are last. `isAway` is true if this node is away. */
   rooms(ownLive: PageLive, isAway: boolean): readonly Room[] {
     const { connection, nodes } = ownLive.state;
     const ownStatus = connection.status === 'live' ? 'live' : 'connecting';

@@ -12,8 +12,9 @@ class VisibilityWatch {
   readonly #listeners = new Set<(isVisible: boolean) => void>();
 
   /**
-   * For the `ref` of the element around the buttons. The large card of a node without a player has no such
-   * buttons. There the element around the card's text is watched.
+   * This is the `ref` of the element around the buttons. preact calls it with null when the element is
+   * removed. The large card of a node without a player has no such buttons, so the element around the card's
+   * text has this `ref`.
    */
   readonly watch = (element: Element | null): void => {
     this.#observer?.disconnect();

@@ -1,4 +1,4 @@
-// Keeps the last cover of this tab, also when the page is loaded again.
+// Keeps the last cover of this tab, even when the page is loaded again.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.js';
@@ -6,8 +6,8 @@ import { Icon } from './icons.js';
 /** The key in the tab's storage. */
 const STORAGE_KEY = 'tonearm-cover';
 /**
- * The width and height of the stored picture. They are enough, because the picture is drawn pale. The
- * picture's text in the tab's storage has 30 kB.
+ * The width and height of the stored picture. A small picture is enough, because it is drawn pale. Its data
+ * URL in the tab's storage has about 30 kB.
  */
 const SIDE_PX = 320;
 const PICTURE_TYPE = 'image/jpeg';
@@ -31,8 +31,8 @@ export function keepCover(picture: HTMLImageElement): void {
 }
 
 /**
- * Draws the last cover, or an icon if there is none. The page's policy lets an `<img>` load pictures only
- * from nodes, so the cover is drawn on a canvas.
+ * Draws the last cover, or an icon if there is none. The page's Content-Security-Policy lets an `<img>` load
+ * pictures only from nodes, and refuses data URLs. So the cover is drawn on a canvas.
  */
 export function LastCover() {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -43,6 +43,7 @@ export function LastCover() {
         canvas.current?.getContext('2d')?.drawImage(picture, 0, 0);
         setDrawn(true);
       },
+      // Without a stored cover, the icon stays.
       () => undefined,
     );
   }, []);
@@ -54,7 +55,10 @@ export function LastCover() {
   );
 }
 
-/** Rejects if the browser has no storage, or no cover: `createImageBitmap` refuses an empty picture. */
+/**
+ * Rejects if the browser has no storage. It also rejects if no cover is stored, because `createImageBitmap`
+ * refuses an empty picture. The page's policy forbids `fetch` for a data URL, so the base64 is decoded here.
+ */
 async function storedCover(): Promise<ImageBitmap> {
   const dataUrl = sessionStorage.getItem(STORAGE_KEY) ?? '';
   const [, base64 = ''] = dataUrl.split(',');

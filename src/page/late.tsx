@@ -9,6 +9,7 @@ import { useLater, useRedraw } from './parts.js';
 const RETRY_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
 
+/** A part that is a component. */
 export type Content<P> = (props: P) => JSX.Element | null;
 
 export class LatePart<T> {
@@ -34,10 +35,10 @@ export class LatePart<T> {
 
 type ReportLoading = (part: LatePart<unknown>, loading: Promise<void>) => void;
 
-/** The function is called with each loading of a part, and reports each loading that fails (app.tsx). */
+/** Contains the function to which `usePart` passes each loading. It reports loadings that fail (app.tsx). */
 export const PartLoading = createContext<ReportLoading>(() => undefined);
 
-/** Loads the part if it is needed, and then draws the component again. */
+/** Loads the part if it is needed, and draws the calling component again when loading succeeds or fails. */
 export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
   const reportLoading = useContext(PartLoading);
   const redraw = useRedraw();
@@ -50,6 +51,7 @@ export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
     loading.then(redraw, redraw);
     reportLoading(part, loading);
   }, [part, isMissing, attempt, redraw, reportLoading]);
+  // The wait after the first failure is `RETRY_MS`.
   const waitMs = Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MAX_MS);
   const hasFailed = isMissing && failures > 0;
   // After the wait, `attempt` gets another value, so that the effect above loads the file again.

@@ -10,7 +10,7 @@ import { withDeadline } from '../client/deadline.js';
 export type Situation = 'watched' | 'resting' | 'lost';
 
 export interface LivenessOptions {
-  /** One request; rejects, or does not settle, if there is no answer. */
+  /** Sends one request. The promise rejects, or does not settle, if there is no answer. */
   readonly request: (signal: AbortSignal) => Promise<unknown>;
   readonly situation: () => Situation;
   /** Called when the node stops answering, and when it answers again. */
@@ -24,7 +24,8 @@ const TICK_MS = 100;
 const SILENCE_MS = 350;
 /**
  * After this time without an answer, plus twice the latency, the node is considered away. In a local network
- * the page thus shows the loss within a second of the last sign of life.
+ * the latency is almost 0. The page thus shows the loss within a second of the last sign of life: after
+ * `SILENCE_MS`, this time, and at most two ticks.
  */
 const ANSWER_MS = 430;
 /**
@@ -37,7 +38,7 @@ const RETURN_MS = 1000;
  * a distant node.
  */
 const FIRST_LATENCY_MS = 1000;
-/** A longer latency counts as this, because the page cannot be used with it anyway. */
+/** The largest estimate of the latency. With a longer latency the page cannot be used anyway. */
 const LATENCY_MAX_MS = 4000;
 /** The page is in use for this long after its last input. */
 export const IN_USE_MS = 60_000;
@@ -69,8 +70,8 @@ export class InputWatch {
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
   /**
-   * The estimate while the page is watched. Each request that times out doubles it, because the next answer
-   * may take even longer. After a time-out it is at least `ANSWER_MS`.
+   * The estimate that counts while the page is watched. Each time-out doubles this estimate, because the
+   * next answer may take even longer, and raises it to at least `ANSWER_MS`. An answer sets it back.
    */
   cautiousMs = FIRST_LATENCY_MS;
   #isKnown = false;
@@ -104,7 +105,7 @@ export class Liveness {
   #unansweredSince: number | undefined;
   /**
    * True if the node has answered the last request that was sent while the connection was lost. `onReturn`
-   * is called only when this becomes true.
+   * is called only when this becomes true, not for each answer.
    */
   #hasReturned = false;
   #isReturnRequestOpen = false;
@@ -137,18 +138,21 @@ export class Liveness {
   }
 
   #checkSilence(now: number): void {
+    // The page is connected. After the next loss, the node can return anew.
     this.#hasReturned = false;
     const latencyMs = this.#latency.cautiousMs;
     const answerMs = ANSWER_MS + 2 * latencyMs;
     if (this.#unansweredSince !== undefined && now - this.#unansweredSince >= answerMs)
       this.#setAnswering(false);
     const isSilent = now - this.#aliveAt >= SILENCE_MS;
+    // The last request may still be answered, so the next one waits for the latency, too.
     const isRequestRecent = now - this.#requestedAt < SILENCE_MS + latencyMs;
     if (!isSilent || isRequestRecent) return;
     this.#unansweredSince ??= now;
     // The request may take longer than `answerMs`, because a late answer still shows the latency.
     const timeoutMs = 2 * answerMs;
     void this.#request(now, timeoutMs).then((isAnswered) => {
+      // A request that fails earlier, such as a refused one, tells nothing about the latency.
       const isTimedOut = performance.now() - now >= timeoutMs;
       if (isAnswered) this.noteAlive();
       else if (isTimedOut) this.#latency.noteTimeout();
@@ -160,6 +164,7 @@ export class Liveness {
     this.#isReturnRequestOpen = true;
     const isAnswered = await this.#request(now, RETURN_MS + 2 * this.#latency.estimateMs);
     this.#isReturnRequestOpen = false;
+    // The connection may have come back during the request. Then it needs no `onReturn`.
     if (isAnswered && !this.#hasReturned && this.#options.situation() === 'lost') this.#options.onReturn();
     this.#hasReturned = isAnswered;
   }
@@ -182,7 +187,7 @@ export class Liveness {
   }
 }
 
-/** `reboot` and `poweroff` are those of `power.action`; `restart` is a restart of the service. */
+/** `reboot` and `poweroff` are the actions of the event `power.action`; `restart` is that of the service. */
 export type AbsenceReason = 'reboot' | 'poweroff' | 'upgrade' | 'restart';
 
 export interface AnnouncedAbsence {
@@ -212,7 +217,8 @@ export function absenceReason(
   const explains = (reason: AbsenceReason, since: number): boolean => now - since < REASON_MS[reason];
   const announced = absence && explains(absence.reason, absence.at) ? absence.reason : undefined;
   if (announced !== undefined && announced !== 'restart') return announced;
-  // An upgrade may restart the service or the node, and no event names the upgrade as the reason.
+  // An upgrade may restart the service or the node, and no event names the upgrade as the reason. So an
+  // upgrade that ran at the loss explains the absence better than the restart does.
   const isUpgrading = upgrade?.run?.state === 'running' && explains('upgrade', lostSince);
   return isUpgrading ? 'upgrade' : announced;
 }

@@ -1,5 +1,5 @@
-// Decides which player and which output the page is about, and which outputs the page leaves out. Draws the
-// volume of an output.
+// Decides which player is drawn large, which output the main volume is for, and which outputs the page
+// leaves out. Draws the volume of an output.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
@@ -15,7 +15,7 @@ import { isPlaying } from './player-controls.js';
 import { playerStreams, soundingStreams } from './transport.js';
 import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
-/** The smallest maximum of a slider. A slider with a volume limit of 0 would have no length. */
+/** The least value for the end of a slider. With a volume limit of 0 it would begin and end at 0. */
 const SLIDER_END_MIN = 0.01;
 
 /** The name of the output that a sound server makes while it has no card. */
@@ -35,7 +35,7 @@ export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecor
 
 interface OutputProps {
   readonly output: OutputRecord;
-  /** True for the volume of the room. The mouse wheel moves this volume, and it has buttons for steps. */
+  /** True for the page's main volume. Only this one has buttons for steps, and follows the mouse wheel. */
   readonly isMain?: boolean;
 }
 
@@ -89,7 +89,7 @@ export function OutputSlider({
   );
 }
 
-/** Each press sends a step, also while another step is under way, because the node adds the steps up. */
+/** Each press sends a step, even while another step is under way, because the node adds the steps up. */
 function StepButton({ outputId, isUp }: { readonly outputId: number; readonly isUp: boolean }) {
   const node = useNode();
   const report = useContext(Reporting);
@@ -125,6 +125,7 @@ export function currentPlayer(
   return stillPlaying ?? players.find(isPlaying) ?? lastPlayer ?? paused ?? players[0];
 }
 
+/** Returns the present record of a player of an earlier drawing; undefined if the player is gone. */
 function newestRecord(
   players: readonly PlayerRecord[],
   player: PlayerRecord | undefined,
@@ -142,7 +143,7 @@ const KEPT_AFTER_TOUCH_MS = 4000;
 export function useLargePlayer(players: readonly PlayerRecord[]) {
   const lastCurrent = useRef<PlayerRecord | undefined>(undefined);
   lastCurrent.current = currentPlayer(players, lastCurrent.current);
-  // It is a count, because each further touch begins the time anew.
+  // A count is kept in place of a boolean, because each further touch begins the time anew.
   const [recentTouches, setRecentTouches] = useState(0);
   const isInUse = recentTouches > 0;
   useLater(isInUse ? KEPT_AFTER_TOUCH_MS : undefined, () => setRecentTouches(0), [recentTouches]);
@@ -160,7 +161,7 @@ export function useLargePlayer(players: readonly PlayerRecord[]) {
  */
 export function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
   const node = useNode();
-  /** The ids of the outputs that this button has muted. */
+  /** The ids of the outputs that the last muting press has muted. */
   const mutedHere = useRef<readonly number[]>([]);
   const areAllMuted = outputs.every(({ muted }) => muted);
   const send = (desired: boolean): Promise<unknown> => {
@@ -185,7 +186,7 @@ export function withoutHidden(state: NodeState): NodeState {
   return { ...state, outputs: new Map(outputs), cards: new Map(cards) };
 }
 
-/** True if there is no card, and all outputs are placeholders. Nothing can be heard then. */
+/** True if there is no card, and the placeholder is the only output. Then the node cannot make sound. */
 export function hasNoSoundCard({ outputs, cards }: Pick<NodeState, 'outputs' | 'cards'>): boolean {
   const names = [...outputs.values()].map(({ name }) => name);
   const hasOnlyPlaceholders = names.length > 0 && names.every((name) => name === PLACEHOLDER);

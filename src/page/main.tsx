@@ -1,4 +1,4 @@
-// Starts the page in a browser that is new enough, and keeps the focus when its element goes away.
+// Starts the page in a browser that is new enough, and moves the focus when the focused element goes away.
 
 import { render } from 'preact';
 import { App } from './app.js';
@@ -6,8 +6,9 @@ import { drawing } from './drawing.js';
 import { loadLanguage } from './language.js';
 import { closeDialog, toggleWholeText } from './parts.js';
 
-/** Such an element gets the focus when an element within it has lost the focus. */
+/** An element that matches this can get the focus when an element within it has lost the focus. */
 const CONTAINERS = 'li, .card, section';
+/** At most this many elements of earlier focuses are remembered, so that the list stays short. */
 const OLDER_ELEMENTS_MAX = 8;
 
 function canHaveFocus(element: HTMLElement): boolean {
@@ -37,10 +38,13 @@ class FocusKeeper {
   update(): void {
     const { activeElement, body } = document;
     const moved = this.#moved;
+    // An element that was disabled may be enabled again by now.
     const canReturn = moved !== undefined && moved.to === activeElement && canHaveFocus(moved.from);
     if (canReturn) moved.from.focus();
+    // If the focus has just returned, `#remember` has run, and the first element is the one with the focus.
     const [focused, ...others] = this.#remembered;
     if (focused === undefined || canHaveFocus(focused)) return;
+    // When the focused element is removed, the browser makes `body` the active element.
     const isFocusElsewhere = activeElement !== body && activeElement !== focused;
     if (isFocusElsewhere) return;
     const nearest = others.find(canHaveFocus);
@@ -59,6 +63,7 @@ class FocusKeeper {
   }
 
   #moveFocus(from: HTMLElement, to: HTMLElement): void {
+    // An element that is no control can have the focus only with a tab index.
     to.tabIndex = -1;
     to.addEventListener('blur', () => to.removeAttribute('tabindex'), { once: true });
     to.focus({ preventScroll: true });

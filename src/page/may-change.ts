@@ -4,10 +4,10 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 
-/** True if the node of this part of the page may be changed. The page of the house shows several nodes. */
+/** True if the node of this part may be changed. The page may show several nodes, one for each room. */
 export const MayChangeContext = createContext(true);
 
-/** True also before the node has answered. The record of an older node has no `control`. */
+/** An older node has no `control`, and may be changed. The result is also true before the first answer. */
 export function mayChange({ server }: Pick<NodeState, 'server'>): boolean {
   return server?.control !== false;
 }

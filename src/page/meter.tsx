@@ -15,8 +15,9 @@ function lineLength(peak: number): number {
 }
 
 /**
- * Calls `onPeak` with each new peak of the output's loudest channel, 0..1. There are up to ten a second, so
- * the component is not drawn again for them.
+ * Calls `onPeak` with each new peak of the output's loudest channel, 0..1. There are up to ten peaks a
+ * second, so the component is not drawn again for them. A later drawing does not replace `onPeak`, so this
+ * function may use only refs.
  */
 function usePeak(outputId: number, onPeak: (peak: number) => void): void {
   const live = useLive();
@@ -28,7 +29,7 @@ function usePeak(outputId: number, onPeak: (peak: number) => void): void {
   }, [live, outputId]);
 }
 
-/** Drawn within the filled part of a slider's line. */
+/** The level lies within the filled part of the slider's line. */
 export function Meter({ outputId }: { readonly outputId: number }) {
   const line = useRef<HTMLSpanElement>(null);
   usePeak(outputId, (peak) => {

@@ -4,7 +4,7 @@ import type { ChildName, NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
 import type { SectionId, TabId } from './view.js';
 
-/** The header shows the first need. A press on it opens the section. */
+/** The header shows the text of the first need. A press on this text opens the section. */
 export interface Need {
   readonly tab: TabId;
   readonly section: SectionId;

@@ -34,13 +34,13 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
 }
 
 /**
- * Requests the record whenever the sound server comes up, because the server opens its port at its start.
+ * Requests the record whenever the sound server comes up, because this server opens its port when it starts.
  */
 function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();
   useEffect(() => {
-    // The end of this effect does not end the request. An answer that comes after this end is ignored.
+    // The controller is only a flag: it does not end the request, but a later answer is ignored.
     const effect = new AbortController();
     const show = (answer: NetworkRecord | undefined): void => {
       if (!effect.signal.aborted) setNetwork(answer);

@@ -7,7 +7,7 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 import { useRedraw } from './parts.js';
 
-/** From this width on, as in page.css, the column is open at first: it has room beside the others. */
+/** From this width on the column is open at first, because it has room beside the others. See page.css. */
 const WIDE_QUERY = '(min-width: 72rem)';
 
 /** The column's state and setter. The state is undefined until somebody has folded or opened the column. */
@@ -21,6 +21,7 @@ interface NodeColumnProps {
 export function NodeColumn({ nodeFolding: [chosen, setOpen], children }: NodeColumnProps) {
   const isWide = useIsWide();
   const isOpen = chosen ?? isWide;
+  // Until somebody chooses, `data-open` is absent, and page.css decides by the width.
   return (
     <div class="column node" data-open={chosen}>
       <div class="fold-node">

@@ -1,4 +1,4 @@
-// Exports the sections of the node's tab as one file that is loaded late, so that all come at once.
+// Joins the sections of the node's tab in one file that is loaded late (late.tsx), so that all come at once.
 
 export { Services } from './services.js';
 export { System } from './system.js';

@@ -9,7 +9,8 @@ export const ownNode = tonearm(new URL('.', location.href));
 
 /**
  * A connection that several tabs of the browser may share. It has no `ready`, because the tabs get their
- * first states at different times. `subscribe` calls the listener only at changes, not at once.
+ * first states at different times. Unlike that of `Live`, its `subscribe` does not call the listener at
+ * once, but only at changes.
  */
 export type PageLive = Omit<Live, 'ready'>;
 
@@ -22,7 +23,7 @@ export function useLive(): PageLive {
   return live;
 }
 
-/** The functions of the node of this part of the page. The page of the house shows several nodes. */
+/** The functions of the node of this part of the page. The page may show several nodes, one per room. */
 export function useNode(): Tonearm {
   return useLive().node;
 }

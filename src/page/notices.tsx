@@ -7,11 +7,12 @@ import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import type { TextKey } from './texts/english.js';
 
-/** Only this many notices are kept, the newest. More of them would cover the page. */
+/** Only this many notices, the newest ones, are kept. More of them would cover the page. */
 const NOTICES_MAX = 3;
 /** A notice is displayed for this time; longer while it has the pointer or the focus, or is open. */
 const DISPLAY_MS = 10_000;
 
+/** The text for the `code` of a problem. The last four codes are those of the client (client/problem.ts). */
 const REASON_TEXTS: ReadonlyMap<string, TextKey> = new Map([
   ['unavailable', 'becauseAway'],
   ['timeout', 'becauseSilent'],
@@ -114,8 +115,9 @@ function isFocusLow(): boolean {
   return (top + bottom) / 2 > innerHeight / 2;
 }
 
-/** The list is in the document also while it is empty, so that screen readers announce what is added. */
+/** The list is in the document even while it is empty, so that screen readers announce what is added. */
 export function Notices({ notices, dismiss }: Omit<ReturnType<typeof useNotices>, 'report'>) {
+  // The newest notice decides the place of all.
   const isAtTop = notices.at(-1)?.isAtTop ?? false;
   return (
     <div class={`notices ${isAtTop ? 'above' : ''}`} role="alert">

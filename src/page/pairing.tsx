@@ -18,7 +18,7 @@ interface PairingProps {
 
 /**
  * The sheet opens by itself. A sheet that was closed stays closed, even if Bluetooth or the node has been
- * away. Each pairing has a new component, and so a new sheet.
+ * away. The component exists only during a pairing (app.tsx), so the next pairing opens a new sheet.
  */
 export function Pairing({ adapter, isAway }: PairingProps) {
   const [isClosed, setClosed] = useState(false);

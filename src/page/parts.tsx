@@ -1,4 +1,4 @@
-// Contains the components and hooks that several sections use. Decides in which order lists are drawn.
+// Contains the components and hooks that several sections use. Decides in which order the page's lists grow.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
@@ -23,7 +23,7 @@ export function ForeignText({
 
 /**
  * Handles a click on a text that is cut off. The whole text appears, and is cut off again at the next click.
- * A finger needs this. A mouse shows the whole text without a click.
+ * Only a finger needs this: under a mouse the `title` shows the whole text without a click.
  */
 export function toggleWholeText({ target }: Event): void {
   if (!(target instanceof Element) || target.closest('button, a, summary') !== null) return;
@@ -158,7 +158,7 @@ export function useHasLasted(condition: boolean, ms: number): boolean {
 export function memoized<P extends object>(View: (props: P) => JSX.Element | null) {
   return class Memoized extends Component<P> {
     override shouldComponentUpdate(next: Readonly<P>): boolean {
-      // This runs for each row of a list at each drawing, so it allocates nothing.
+      // This method runs for each row of a list at each drawing, so it allocates nothing.
       for (const name in next) if (!Object.is(this.props[name], next[name])) return true;
       return false;
     }
@@ -214,8 +214,9 @@ class DrawQueue {
 export const PageDrawQueue = createContext(new DrawQueue());
 
 /**
- * Returns how many of `total` entries to draw now. The number grows by `step` per frame. Entries with the
- * place `last` wait for all other lists, because a list that grows moves them down.
+ * Returns how many of `total` entries to draw now. The number grows by `step` with each piece, and all lists
+ * together draw one piece per frame. Entries with the place `last` wait for all other lists, because a list
+ * that grows would move these entries down.
  */
 export function useGrowing(total: number, step: number, place: QueuePlace = 'first'): number {
   const queue = useContext(PageDrawQueue);

@@ -65,7 +65,7 @@ export function canBeSilenced(player: PlayerRecord): boolean {
   return isPlaying(player) && (can_pause || can_control);
 }
 
-/** A stopped player may have a list, but no track. */
+/** True if the player has a current track. A stopped player may have a list without a current track. */
 export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): boolean {
   return playback_status !== 'Stopped' || Boolean(metadata['xesam:title'] || metadata['xesam:url']);
 }

@@ -61,9 +61,11 @@ export function Players({ player, output, ...state }: PlayersProps) {
                 <ForeignText class="quiet">{player.identity}</ForeignText>
               </>
             ) : null}
+            {/* While nothing plays, the card names the apps with which a person can play on this node. */}
             {hasTrack(player) || isSounding(state) ? null : <Receivers state={state} />}
           </div>
           <PositionBar player={player} />
+          {/* The page's foot has a play button while these buttons are off the screen (foot.tsx). */}
           <div ref={largePlayerButtons.watch}>
             <Transport player={player} label={label} />
           </div>
@@ -144,7 +146,7 @@ function PlayerRow({ player, tracklist, state }: PlayerProps) {
 type TransportProps = Parameters<typeof TransportButtons>[0];
 
 /**
- * An absent shuffle or loop leaves its place free, so that the play button stays in the middle. Only the
+ * The place of an absent shuffle or loop stays free, so that the play button stays in the middle. Only the
  * stop button of a player that cannot pause moves the play button aside.
  */
 function Transport({ player, label, isWithoutPlay = false }: TransportProps) {
@@ -179,7 +181,7 @@ function Tracklist({ player, tracklist }: TracklistProps) {
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('labelWithName', { what: name, name: player.identity })}>{name}</summary>
-      {/* The key makes a new list for another player, because a list keeps its tracks and removals. */}
+      {/* The key makes a new list for another player, because a list has a state: tracks and removals. */}
       {isOpen ? <Late key={player.bus_name} part={TRACKS} props={{ player, tracklist }} /> : null}
     </details>
   );

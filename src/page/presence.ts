@@ -6,7 +6,7 @@ import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Liveness } from './livene
 import type { PageLive } from './node.js';
 import { SharedLive } from './shared-live.js';
 
-/** A reason that the node has announced stays the reason if a `bye` follows within this time. */
+/** An announced reason stays the reason if the service says that it ends (`bye`) within this time. */
 const BYE_AFTER_REASON_MS = 5 * 60_000;
 /** This is enough for several round trips of a second each. */
 const DOCUMENT_TIMEOUT_MS = 15_000;
@@ -38,10 +38,10 @@ export class Presence {
       // A hidden page must not cost the node anything.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
-        // A stream may also be opened again while the node is there. The status then stays `live`.
+        // The stream may be opened again although the node was not away. The status then stays `live`.
         const isNewlyLive = status === 'live' && this.#previousStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
-        // A page that is live for the first time has just been loaded. It is the newest page itself.
+        // A page that is live for the first time has just been loaded, so there is no newer page.
         if (isNewlyLive && this.#wasLive) void this.loadNewerPage();
         if (isNewlyLive) this.#wasLive = true;
         this.#previousStatus = status;
@@ -71,13 +71,14 @@ export class Presence {
     });
     liveness.startWatching();
     document.addEventListener('visibilitychange', () => this.live.setLevels(!document.hidden));
-    // A page that the browser brings back has unanswered requests. They say nothing about the node.
+    // A page that the browser brings back from its cache may have requests that the browser has ended. That
+    // they have no answer says nothing about the node.
     addEventListener('pageshow', ({ persisted }) => {
       if (persisted) liveness.noteAlive();
     });
   }
 
-  /** The connection's status. It is `lost` also if the node does not answer while the stream is open. */
+  /** The connection's status. It is also `lost` if the stream is open, but the node does not answer. */
   get status(): Live['state']['connection']['status'] {
     const { status } = this.live.state.connection;
     return status === 'live' && !this.#isAnswering ? 'lost' : status;

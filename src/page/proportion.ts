@@ -21,7 +21,10 @@ export interface Proportion {
 
 export type Proportions = ReadonlyMap<string, Proportion>;
 
-/** Volumes that differ by less count as equal, because the node rounds to two decimals. */
+/**
+ * Volumes that differ by less count as equal. The node rounds to two decimals, so it may report a volume
+ * that differs by 0.005 from the one that was set.
+ */
 const SAME_WITHIN = 0.006;
 
 /** The largest volume; 0 without rooms. */
@@ -30,9 +33,9 @@ export function loudest(rooms: readonly RoomVolume[]): number {
 }
 
 /**
- * Returns the proportions with which the loudest room has `volume`. No room gets more than its own limit. If
- * somebody else has set a room meanwhile, its volume is its new base. If all bases are 0, all rooms get the
- * same volume.
+ * Returns the proportions with which the loudest room has `volume`. No room gets more than its own limit.
+ * `previous` was returned by the call before. If somebody else has set a room since that call, the room's
+ * volume is its new base. If all bases are 0, all rooms get the same volume.
  */
 export function proportionsAt(
   rooms: readonly RoomVolume[],

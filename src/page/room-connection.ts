@@ -24,7 +24,8 @@ const HTTPS_PORT = 443;
 
 /**
  * `shut`: the node does not let this page in, or the browser refuses its http address. `blocked`: this
- * page's own policy forbids the connection, because the node or its address is newer than the page.
+ * page's own policy forbids the connection, because the policy was made before the node or its address was
+ * known.
  */
 export type RoomStatus = 'connecting' | 'live' | 'away' | 'shut' | 'blocked';
 
@@ -111,14 +112,16 @@ export class RoomConnection {
     if (connection.status === 'live') return 'live';
     if (this.#isBlocked) return 'blocked';
     if (this.#isShut) return 'shut';
+    // A connection has a `problem` after an attempt that has failed.
     if (connection.problem === undefined && connection.status === 'connecting') return 'connecting';
+    // If there is a state, the browser has not refused an earlier connection to this address.
     return isMixedContent(this.#url) && !this.hasState ? 'shut' : 'away';
   }
 
   /**
-   * True if this page's policy blocks all URLs of the node. Also true if the node has moved, and the policy
-   * blocks the new URL. The policy still allows the node's name below `.local` then, but not every device
-   * finds such names.
+   * True if this page's policy blocks all URLs of the node. If the node has moved, it is enough that the
+   * policy blocks the URL that is used now: the policy still allows the URL with the node's name below
+   * `.local`, but not every device finds such names.
    */
   get #isBlocked(): boolean {
     const isUrlBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');
@@ -155,7 +158,7 @@ export class RoomConnection {
       types: EVENT_TYPES,
       levels: false,
       onChange: (state) => {
-        // A connection to an older address may end late.
+        // A connection to an older URL may report a change after the move to the present one.
         if (url !== this.#url) return;
         this.#noteConnection(state);
         this.#draw();

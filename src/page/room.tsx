@@ -14,7 +14,8 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
   const state = live?.state;
   /** Why the room cannot be controlled; undefined if it can. */
   const obstacle = STATUS_TEXTS[status];
-  // The state has backends once the node has sent its first events.
+  // The state has backends once the node has sent its first events. It stays on the page, with the volume,
+  // when the room can no longer be controlled.
   const isKnown = state !== undefined && state.backends.size > 0;
   const isPlayingNow = player !== undefined && obstacle === undefined && isPlaying(player);
   return (
@@ -47,11 +48,11 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
 }
 
 function Playing({ state, player }: Pick<NamedRoom, 'player'> & { readonly state: NodeState }) {
-  const artist = player !== undefined && hasTrack(player) ? artistAndAlbum(player) : '';
+  const artistLine = player !== undefined && hasTrack(player) ? artistAndAlbum(player) : '';
   return (
     <>
       <ForeignText>{playingTitle(state, player)}</ForeignText>
-      {artist === '' ? null : <ForeignText class="quiet">{artist}</ForeignText>}
+      {artistLine === '' ? null : <ForeignText class="quiet">{artistLine}</ForeignText>}
     </>
   );
 }

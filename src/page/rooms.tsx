@@ -1,5 +1,5 @@
-// Draws the header's menu of rooms: what each room plays, with its play button. The menu is connected to the
-// rooms only while it is open.
+// Draws the header's menu of rooms: what each room plays, with its play button. The menu is drawn, and is
+// connected to the rooms, only while it is open.
 
 import { translate } from './language.js';
 import { PlayButton, playingTitle } from './transport.js';

@@ -28,12 +28,16 @@ interface SectionRow {
   readonly id: SectionId;
   readonly tab: TabId;
   readonly backend?: ChildName;
-  /** The late part that has this section; undefined for a section of the first load. */
+  /** The late-loaded file that has this section; undefined for a section of the first load. */
   readonly part?: LatePart<unknown>;
   /** Returns undefined until the part is loaded. */
   readonly content: () => Content<SectionState> | undefined;
 }
 
+/**
+ * This part comes with the same file as `SOUND_TAB`, but is drawn in the section of the outputs, which does
+ * not wait for the file.
+ */
 const PLAY_FROM_COMPUTER = new LatePart(async () => (await import('./sound-tab.js')).PlayFromComputer);
 const SOUND_TAB = new LatePart(() => import('./sound-tab.js'));
 const NODE_TAB = new LatePart(() => import('./node-tab.js'));
@@ -75,7 +79,7 @@ const SECTIONS_PER_FRAME = 1;
 
 const TABS: readonly TabId[] = ['music', 'sound', 'node'];
 
-/** The tabs of a node, also while the backends behind them are away. */
+/** The tabs of a node, even while the backends behind them are away. */
 export function tabsOf({ backends }: Pick<NodeState, 'backends'>): readonly TabId[] {
   const hasTab: Readonly<Record<TabId, boolean>> = {
     music: backends.has('audio') || backends.has('players'),
@@ -137,6 +141,7 @@ interface SectionsProps {
 }
 
 export function Sections({ state: pageState, only }: SectionsProps) {
+  // The node reports no step of an upgrade that has failed, so the page remembers the last one.
   const upgrade = useLastStep(pageState.upgrade);
   // This state is kept here, because the section of the streams goes away with the sound server.
   const streamsFolding = useState(false);
@@ -155,6 +160,8 @@ export function Sections({ state: pageState, only }: SectionsProps) {
   // With 'last', the next section waits until no list grows any more.
   const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
   const drawn = loaded.slice(0, drawnCount);
+  // With `only`, page.css draws the sections without their columns. An empty column then takes no space, and
+  // the column of the node cannot be folded.
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>

@@ -77,6 +77,7 @@ const RESTARTED: DisplayedState = { text: 'restarted', tone: 'good', verb: 'stop
 function knownState({ active_state = 'inactive', exists, running }: ServiceRecord): DisplayedState {
   if (!exists) return { text: 'missing', tone: 'bad' };
   const state = STATES[active_state];
+  // A unit may be active although no program of it runs, such as a timer.
   return active_state === 'active' && running ? { ...state, text: 'running' } : state;
 }
 
@@ -196,6 +197,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
   const displayMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
+  // If systemd reports no change in this time, the known state is displayed again.
   useLater(isAccepted ? displayMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
     // The unit has a new state, which is displayed instead of the command's.
@@ -222,7 +224,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
 }
 
 /**
- * Removes the notice with this title when its problem is solved, also if somebody else has solved it. A
+ * Removes the notice with this title when its problem is solved, even if somebody else has solved it. A
  * success that is reported with the same title removes the notice.
  */
 function useDismissal(title: string, isSolved: boolean): void {

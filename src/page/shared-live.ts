@@ -117,10 +117,14 @@ export class SharedLive implements PageLive {
 
   close(): void {
     this.#closing.abort();
+    // If this tab is the holder, `leave` calls `onYield`, which closes the tab's own connection.
     this.#tabs.leave();
   }
 
-  /** Draws the page as connecting. A browser that brings the page back shows this drawing first. */
+  /**
+   * Leaves the other tabs, and draws the page as connecting. A browser that brings the page back shows this
+   * drawing first.
+   */
   #leave(): void {
     this.#tabs.leave();
     this.#show({ ...this.#state, connection: { status: 'connecting', since: Date.now() } });

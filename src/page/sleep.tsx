@@ -25,6 +25,7 @@ export function Sleep({ title, sleep, players, onClose }: SleepProps) {
   const node = useNode();
   const live = useLive();
   const playing = [...players.values()].filter(isPlaying);
+  // A radio station has no length, so the music cannot end with its track.
   const player = playing.find((candidate) => lengthOf(candidate) > 0);
   const endWithTrackOf = (playerOfTrack: PlayerRecord) => {
     const minutes = minutesToFade(playerOfTrack, live.nodeTime());

@@ -54,7 +54,8 @@ export function usePointer(
     };
     for (const begin of ['pointerdown', 'touchstart']) slider?.addEventListener(begin, () => setDown(true));
     // A timer waits, because the browser still sets its own value right after these events. `keydown` is for
-    // a browser that has not sent the end of a pointer.
+    // a browser that has not sent the end of a pointer. `pointercancel` is missing here, because a finger
+    // that scrolls the page stays down after it.
     for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'])
       slider?.addEventListener(end, () => setTimeout(() => setDown(false)));
     // A wheel listener delays the scrolling of the page, so there is none without `onWheel`.
@@ -114,7 +115,7 @@ function followGesture(
       name,
       (event) => {
         if (event.pointerId !== down.pointerId) return;
-        // The slider may have been disabled since the pointer went down, or be about another track.
+        // Since the pointer went down, the slider may have been disabled, or may have got another subject.
         if (field.matches(':disabled') || latest.current.subjectId !== subjectId) {
           ended.abort();
           if (isDrag) latest.current.onEnd(undefined);
@@ -133,7 +134,7 @@ function followGesture(
   });
   listen('pointerup', ({ clientX: x }) => {
     ended.abort();
-    // For a finger the browser sends `mousedown` only after the gesture, so the focus is taken here.
+    // The browser sends the `mousedown` of a finger only after the gesture, so this takes the focus.
     latest.current.takeFocus();
     if (isDrag) latest.current.onEnd(positionAt(x));
     else latest.current.onTap(positionAt(x));

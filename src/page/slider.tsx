@@ -132,6 +132,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
             }
           }}
           onChange={({ currentTarget }) => {
+            // With `setsOnRelease`, `onInput` has only set the preview.
             if (setsOnRelease && !isPointerDown()) steps.finish(currentTarget.valueAsNumber);
           }}
         />

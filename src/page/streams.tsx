@@ -108,6 +108,7 @@ function usePacedStreams(streams: readonly ClientRecord[]): readonly ClientRecor
     const latestStream = latest.get(id);
     if (latestStream === displayedStream) continue;
     const isRemoved = latestStream === undefined;
+    // The page removes a row at once, so a stream that has ended does not count.
     if (!isRemoved) changedCount += 1;
     if (changedCount <= REDRAWN_ROWS_PER_FRAME) displayed.delete(id);
   }

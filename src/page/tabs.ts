@@ -1,5 +1,5 @@
-// Decides which of this page's tabs and frames in a browser holds the event stream. Uses nothing that
-// browsers offer only to pages with https.
+// Decides which of this page's tabs and frames in a browser holds the event stream. The node serves the
+// page over http, so this file uses nothing that browsers offer only to pages with https, such as locks.
 
 /** A tab, with what decides its rank. */
 interface Tab {
@@ -11,8 +11,8 @@ interface Tab {
 /**
  * `claim`: the sender is the holder of the stream, or a candidate that will hold it soon. A tab of higher
  * rank objects by its own claim. `left`: the sender goes away. `join`: the sender is a new follower, and
- * needs the holder's whole state. `update`: from the holder to all followers. `request`: from a follower to
- * the holder, which calls its `onRequest`.
+ * needs the holder's whole state. `update`: the sender is the holder, and sends this to all followers.
+ * `request`: the sender is a follower. The holder, or a candidate, calls its own `onRequest`.
  */
 type Message<U> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly sender: Tab }
@@ -92,8 +92,8 @@ export class Tabs<U> {
   }
 
   /**
-   * Call this when the tab has become visible or hidden. A visible tab takes the stream from a hidden
-   * holder. A hidden holder claims, so that a visible tab objects.
+   * Call this when the tab has become visible or hidden. A visible tab claims, and so takes the stream
+   * from a hidden holder. A hidden holder claims, so that a visible tab objects.
    */
   noteVisibility(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
@@ -124,6 +124,7 @@ export class Tabs<U> {
     this.#options.onHold();
   }
 
+  /** A candidate and a holder only send their claim, which objects to that of another tab. */
   #claim(): void {
     if (this.#role === 'follower') {
       this.#role = 'candidate';
@@ -135,14 +136,14 @@ export class Tabs<U> {
 
   #follow(holder: Tab): void {
     const roleBefore = this.#role;
-    const isNewFollower = roleBefore !== 'follower' || holder.since !== this.#holder?.since;
+    const lacksState = roleBefore !== 'follower' || holder.since !== this.#holder?.since;
     this.#role = 'follower';
     this.#holder = holder;
     clearTimeout(this.#timer);
     // A holder that has crashed does not send `left`.
     this.#timer = setTimeout(() => this.#claim(), this.#options.silenceMs());
     if (roleBefore === 'holder') this.#options.onYield();
-    if (isNewFollower) this.#post('join');
+    if (lacksState) this.#post('join');
   }
 
   #receive(message: Message<U>): void {
@@ -164,11 +165,14 @@ export class Tabs<U> {
       return;
     }
     const isBetterHolder = this.#holder === undefined || ranksBefore(sender, this.#holder);
-    // The sender ranks before this tab, so a holder or candidate becomes its follower.
+    // The sender ranks before this tab, so a holder or candidate becomes its follower. A follower stays with
+    // its holder, or changes to a sender that ranks before this holder.
     if (!isFollower || isFromHolder || isBetterHolder) this.#follow(sender);
   }
 
   #onUpdate(sender: Tab, update: U): void {
+    // A visible tab takes the stream from a hidden holder. A holder or candidate objects to a second holder
+    // that it outranks.
     const isOnlySelfVisible = sender.isHidden && !this.#options.isHidden();
     const isSenderOutranked = this.#role !== 'follower' && ranksBefore(this.#self, sender);
     if (isOnlySelfVisible || isSenderOutranked) {

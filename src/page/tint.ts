@@ -20,7 +20,7 @@ export interface Palette {
 
 /** WCAG's least contrast for text of any size. */
 const CONTRAST_MIN = 4.5;
-/** The hues are summed up in this many ranges. */
+/** The circle of hues is divided into this many ranges. */
 const HUE_RANGES = 12;
 /**
  * A cover counts as coloured if its strongest range has more chroma than this. The chroma of a range is the
@@ -98,6 +98,7 @@ function luminanceOf([red, green, blue]: Colour): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
+/** WCAG's formula needs the amount of light. A channel of an sRGB colour is not proportional to it. */
 function linear(channel: number): number {
   return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
 }
@@ -113,8 +114,8 @@ const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
  * The search for the ground and the accent begins with these values. Each of the two must have enough
- * contrast with its `greys`. Each grey stands for a colour of page.css, such as `--quiet`, but has a little
- * less contrast than this colour. So enough contrast with the grey is also enough with the colour.
+ * contrast with its `greys`. Each grey stands for a colour of page.css, such as `--quiet`. The ground or
+ * accent has a little less contrast with the grey than with this colour, so the test of the grey is enough.
  */
 interface Scheme {
   readonly ground: {
@@ -144,7 +145,10 @@ const SCHEMES: Readonly<Record<'light' | 'dark', Scheme>> = {
   },
 };
 
-/** Changes the lightness from `from` by `step` until the colour has enough contrast with all others. */
+/**
+ * Changes the lightness from `from` by `step` until the colour has enough contrast with all others, or is
+ * white or black.
+ */
 function readableColour(tint: Tint, from: number, step: number, others: readonly Colour[]): Colour {
   let lightness = from;
   const isReadable = (): boolean =>
@@ -153,7 +157,7 @@ function readableColour(tint: Tint, from: number, step: number, others: readonly
   return colourOf(tint, Math.min(1, Math.max(0, lightness)));
 }
 
-/** The ground and the accent also have enough contrast with each other. */
+/** The ground and the accent have enough contrast with their greys, and with each other. */
 export function paletteOf(tint: Tint, schemeName: 'light' | 'dark'): Palette {
   const scheme = SCHEMES[schemeName];
   const { lightness, saturationPart, greys } = scheme.ground;

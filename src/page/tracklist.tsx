@@ -38,11 +38,11 @@ function useWholeTracklist(player: string, streamed: StreamedTracklist): Trackli
 export function Tracks({ player, tracklist }: TracklistProps) {
   const { bus_name, metadata = {} } = player;
   const { tracks, can_edit_tracks } = useWholeTracklist(bus_name, tracklist);
-  const drawn = useGrowing(tracks.length, TRACKS_PER_FRAME);
+  const drawnCount = useGrowing(tracks.length, TRACKS_PER_FRAME);
   return (
     <>
       <ol class="tracks">
-        {tracks.slice(0, drawn).map((track) => (
+        {tracks.slice(0, drawnCount).map((track) => (
           <TrackLine
             key={track.track_id}
             busName={bus_name}
@@ -141,6 +141,7 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
     return () => {
       clearTimeout(timer);
       ended.abort();
+      // This call is for a line that disappears. After an undo, or a first call, `send` does nothing.
       send();
     };
   }, [isUnderWay]);

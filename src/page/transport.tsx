@@ -32,7 +32,7 @@ export function playerStreams(
   return pid === undefined ? [] : [...clients.values()].filter(isOfPlayer);
 }
 
-/** True for the stream by which an input is heard at an output. It runs also while the input is silent. */
+/** True for the stream by which an input plays at an output. It runs even while the input is silent. */
 const isOfInput = ({ input }: ClientRecord): boolean => input !== undefined;
 
 /** The streams that are not paused. The streams of inputs are the last ones. */
@@ -142,7 +142,7 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
 
-/** Without the length of the track there is no slider, but only the position. */
+/** Without the track's length, `control` is `absent`, and the position is drawn without a slider. */
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const node = useNode();
   const live = useLive();
@@ -214,7 +214,7 @@ export function Cover({ player, onPicture }: CoverProps) {
   /** The identity of the cover that could not be loaded; empty if there is none. */
   const [brokenCover, setBrokenCover] = useState('');
   useLater(brokenCover === '' ? undefined : COVER_RELOAD_MS, () => setBrokenCover(''), [brokenCover]);
-  // The node serves only covers whose address has one of these schemes.
+  // The identity begins with the cover's address. The node serves only covers with one of these schemes.
   const hasCover = /^(?:file|data|https?):/i.test(identity) && brokenCover !== identity;
   const lastCover = useRef({ address: '', player: '' });
   const { bus_name } = player;

@@ -1,4 +1,4 @@
-// Draws the newest lines of a log, which are read only while it is open. Can also show how a unit has failed.
+// Draws the newest lines of a log, which are read only while the log is open, and how a unit has failed.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';

@@ -16,7 +16,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';
-  // This is the log of the unit that upgrades. Without `can_upgrade` there is no such unit.
+  // The log is that of the unit that upgrades. Without `can_upgrade` there is no such unit.
   const isLogOffered = run.state === 'failed' && can_upgrade === true;
   return (
     <div class="card">
@@ -76,6 +76,7 @@ function CheckButton({ isNodeChecking }: { readonly isNodeChecking: boolean }) {
     <IfMayChange>
       <Button
         isBusy={isChecking}
+        // A press during a check is ignored. A disabled button would lose the focus.
         onClick={() => {
           if (!isChecking) begin();
         }}
@@ -88,7 +89,7 @@ function CheckButton({ isNodeChecking }: { readonly isNodeChecking: boolean }) {
 
 interface LastCheckProps {
   readonly check: UpgradeCheck | undefined;
-  /** The end of the last check; if this is not known, the time in the result file. */
+  /** The end of the last check; if this is not known, the time in the result file (docs/upgrades.md). */
   readonly checkedAt: string | undefined;
 }
 

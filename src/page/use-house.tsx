@@ -1,5 +1,5 @@
 // Decides what the page of the house and the menu of rooms know of each room: its label, its player, its
-// output, and the node on which its controls act.
+// output, and the node on which its controls act. The rooms are this node and the nodes that it knows.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -14,7 +14,10 @@ import { useRedraw } from './parts.js';
 import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
-/** Connects the page to the rooms while the component is drawn. `isAway`: this page's node is away. */
+/**
+ * Connects the page to the rooms while the component is drawn. `isAway` is true while the page's own node is
+ * away.
+ */
 export function useNamedRooms(isAway: boolean): readonly NamedRoom[] {
   const rooms = useRooms(isAway);
   const lastRooms = useRef<readonly PlayingRoom[]>([]);
@@ -76,7 +79,10 @@ function ownLabel({ live, name, status, output, lastLabel }: PlayingRoom): strin
   return outputLabel ?? live?.state.server?.hostname ?? name;
 }
 
-/** Why a room cannot be controlled now; undefined if it can. */
+/**
+ * Why a room cannot be controlled now; undefined if it can. The statuses are explained at `RoomStatus` in
+ * room-connection.ts, and `link` in house.ts.
+ */
 export const STATUS_TEXTS: Readonly<Record<Room['status'], TextKey | undefined>> = {
   live: undefined,
   connecting: 'connecting',

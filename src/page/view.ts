@@ -30,8 +30,8 @@ export type TabId = 'music' | 'sound' | 'node';
 export type SectionId = (typeof SECTION_NAMES)[keyof typeof SECTION_NAMES];
 
 /**
- * `query` is the part of the address from `?` on. Unknown names are ignored. If no name is known, the page
- * has all sections.
+ * `query` is the part of the address from `?` on. Unknown names in `only` are ignored. If none of the names
+ * is known, the page has all sections.
  */
 export function viewOf(query: string): View {
   const parameters = new URLSearchParams(query);

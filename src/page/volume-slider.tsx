@@ -9,7 +9,7 @@ const DEFAULT_STEP = 0.05;
 
 type VolumeProps = Omit<Parameters<typeof Slider>[0], 'text' | 'keyStep'>;
 
-/** The returned function gives the node's step, 0..1, at the time of its call. */
+/** The returned function reads the node's step, 0..1, at each call, because the step may change. */
 export function useVolumeStep(): () => number {
   const live = useLive();
   return () => live.state.server?.volume_step ?? DEFAULT_STEP;

@@ -31,7 +31,7 @@ interface WallProps {
   readonly state: NodeState;
   readonly player: PlayerRecord | undefined;
   readonly output: OutputRecord | undefined;
-  /** The name of the room. */
+  /** The name of the room. It is displayed if there is no output. */
   readonly name: string;
 }
 
@@ -103,7 +103,7 @@ function WallClock() {
   return <time>{formatClock(new Date())}</time>;
 }
 
-/** The title of the track after the current one; undefined without a list, or at its end. */
+/** The title of the track after the current one; undefined without a list, or if it has no such track. */
 function nextTitle({ bus_name, metadata }: PlayerRecord, lists: NodeState['tracklists']): string | undefined {
   const tracks = lists.get(bus_name)?.tracks ?? [];
   const current = tracks.findIndex(({ track_id }) => track_id === metadata?.['mpris:trackid']);
