@@ -19,6 +19,7 @@ export function editDistance(one: string, other: string): number {
   return editsAt(row, otherLetters.length);
 }
 
+/** Every column that is read exists. The default is only for the type. */
 function editsAt(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }

@@ -50,7 +50,7 @@ const STANDARD_DESCRIPTORS = [0, 1, 2] as const;
 /** Files and sockets of the daemon are for its user alone from the first moment. */
 const OWNER_ONLY_UMASK = 0o077;
 
-/** The directory of this file. The files of the actors' threads are named relative to it. */
+/** The directory of this file. The files of actors and of the page are named relative to this directory. */
 const ROOT = new URL('./', import.meta.url);
 
 type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
@@ -91,8 +91,8 @@ function failIfUnsupported(): ExitStatus | undefined {
 }
 
 /**
- * Resolves with status 0 even if it fails, because the upgrade script that calls it must continue. It may
- * fail while an upgrade replaces this program.
+ * Resolves with status 0 even after a failure, because the upgrade script that runs `tonearm progress` must
+ * continue. The import may fail while an upgrade replaces the files of this program.
  */
 async function progress(args: readonly string[]): Promise<ExitStatus> {
   try {
@@ -107,7 +107,7 @@ async function progress(args: readonly string[]): Promise<ExitStatus> {
 }
 
 /**
- * Measures a daemon of its own with the default configuration, so the node's configuration does not matter.
+ * Measures a daemon that the bench starts itself, with the default configuration (`/dev/null` is empty).
  * Signals are not handled, because everything that the bench creates ends with the process.
  */
 async function bench(args: readonly string[]): Promise<ExitStatus> {
@@ -177,7 +177,7 @@ function threadsWithPreload(): Threads {
 }
 
 async function start(configPath: string | undefined): Promise<ExitStatus | undefined> {
-  // A chmod after the progress socket's `listen` would come too late, and threads cannot set the umask.
+  // The thread that opens `upgrade.progressSocket` cannot set the umask, and a chmod would come too late.
   process.umask(OWNER_ONLY_UMASK);
   const threads = threadsWithPreload();
   const status = await runDaemon(threads, () => loadConfiguration(configPath));

@@ -33,14 +33,14 @@ export function withoutPassword(text: string): string {
 }
 
 /**
- * Never empty. A connection to a name with several addresses fails with an AggregateError, whose own message
- * is empty. The reasons are in its `errors`.
+ * The returned text is never empty. A connection to a name with several addresses fails with an
+ * AggregateError, whose own message is empty. The reasons are in the `errors` of this error.
  */
 export function errorText(error: unknown): string {
   return describeError(error, CAUSE_LEVELS_MAX) || 'an error without a message';
 }
 
-/** Empty if nothing can be read from `error`. Causes are read at most `levelsLeft` levels deep. */
+/** The text is empty if `error` has no words. Causes are read at most `levelsLeft` levels deep. */
 function describeError(error: unknown, levelsLeft: number): string {
   if (!(error instanceof Error)) return stringOrEmpty(error).trim();
   const message = error.message.trim();

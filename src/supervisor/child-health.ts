@@ -5,7 +5,7 @@ import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { ChildListener, Log, LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
 
-/** A child's health without its time, which `ChildHealth` adds. */
+/** A child's health as `Child` reports it, without `since`, which `ChildHealth` adds. */
 export type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & {
   readonly detail: string | undefined;
 };
@@ -51,11 +51,11 @@ export class ChildHealth {
     const since = isSameState ? before.since : this.#context.clock.date();
     const detailIfAny = detail === undefined ? {} : { detail };
     this.#last = { state, since, restarts, ...detailIfAny };
-    // While an actor is up, it logs its details itself.
+    // The details of a child that is up are not logged here, because its actor logs them.
     const hasNewDetail = state !== 'up' && detail !== undefined && detail !== before?.detail;
     if (!isSameState || hasNewDetail) {
       const fields = stack === undefined ? detailIfAny : { ...detailIfAny, stack };
-      // A detail of `connecting` says why the peer is away.
+      // If a child that is `connecting` has a detail, its peer is away, and the detail says why.
       const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVEL_OF_STATE[state];
       this.log(level, `backend is ${state}`, fields);
     }

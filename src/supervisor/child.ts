@@ -26,15 +26,15 @@ export interface ChildContext {
   readonly askWithinMs: number;
   /** Returns true while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** Called when a pong has arrived, or can arrive no more because the thread has ended. */
+  /** Called when a pong has arrived, and also when the thread has ended, so that no pong can arrive. */
   readonly onPong: () => void;
 }
 
 /**
  * A child on demand has a thread only when commands need one. It is `resting` until a command comes,
- * `starting` until the thread has reported a state, and then `running`. After a minute without commands it is
- * `ending`. After a death it is `starting` as soon as the next thread starts. Every other child is always
- * `running`. Commands reach the thread only while the child is `running`.
+ * `starting` until the thread has reported a state, and then `running`. After IDLE_MAX_MS without commands
+ * it is `ending`. A death changes the phase only when the next thread starts, to `starting`. Children that
+ * are not on demand are always `running`. Commands reach the thread only while the child is `running`.
  */
 type ThreadPhase = 'resting' | 'starting' | 'running' | 'ending';
 
@@ -52,11 +52,20 @@ export class Child {
   readonly #commands: PendingCommands;
   #phase: ThreadPhase = 'running';
   readonly #health: ChildHealth;
-  /** While it is `stopping`, no further thread starts. It is `stopped` when the last thread has ended. */
+  /**
+   * In either state no thread starts, no command is posted, and the states that a thread reports have no
+   * effect. The child is `stopped` when the last thread has ended.
+   */
   #stopState: 'stopping' | 'stopped' | undefined;
-  /** Times of recent deaths, oldest first. */
+  /**
+   * Times of recent deaths, oldest first. After too many of them the child has `failed`. Even then it gets
+   * another thread, after a longer wait.
+   */
   #deaths: readonly number[] = [];
-  /** The present thread; undefined if there is none. */
+  /**
+   * The present thread; undefined if there is none. A callback for one thread keeps this thread in a
+   * constant, so that it never sends to a later one.
+   */
   #incarnation: Incarnation | undefined;
   #cancelTimer: () => void = () => undefined;
   /** Reached when the child is `stopped`. */
@@ -81,8 +90,8 @@ export class Child {
   }
 
   /**
-   * Call it once. A child on demand has no thread before its first command. After `preventStart` this does
-   * nothing.
+   * To be called once. A child on demand has no thread before its first command. After `preventStart` this
+   * does nothing.
    */
   start(): void {
     if (this.#stopState !== undefined) return;
@@ -116,7 +125,10 @@ export class Child {
     this.#firstMessage.reach();
   }
 
-  /** To be called when the thread of a child on demand has reported its first state. */
+  /**
+   * To be called when the thread of a child on demand has reported its first state. Before this, `ask` only
+   * queues the commands.
+   */
   #startCommands(): void {
     this.#phase = 'running';
     this.#commands.postQueued(this.#post);
@@ -134,7 +146,7 @@ export class Child {
     });
   }
 
-  /** Commands may have come since `stop` was sent. */
+  /** Commands may have come while the thread was stopping. They need another thread. */
   #restOrStartAgain(): void {
     this.#cancelTimer();
     if (this.#commands.isEmpty) this.#rest();
@@ -170,7 +182,7 @@ export class Child {
     this.#firstMessage.reach();
   }
 
-  /** An earlier action that is still waiting is cancelled. */
+  /** An earlier action that is still waiting is cancelled: a restart, an idle stop, or a kill. */
   #after(ms: number, action: () => void): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.clock.after(ms, action);
@@ -193,14 +205,14 @@ export class Child {
     this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#context.areLevelsWatched() });
   }
 
-  /** For the heartbeat; undefined if there is no thread. */
+  /** The present thread, for the heartbeat; undefined if there is none. */
   get incarnation(): Incarnation | undefined {
     return this.#incarnation;
   }
 
   #unavailable(): Answer {
     const { last } = this.#health;
-    // A child without a report has not been started yet. A report's detail is no reason for a later stop.
+    // A child without a report has not been started yet. The detail of a report does not explain a stop.
     const state = last === undefined ? 'connecting' : (this.#stopState ?? last.state);
     const reason = this.#stopState === undefined ? last?.detail : undefined;
     return failure('unavailable', `The ${this.name} backend is ${stateWithReason(state, reason)}`);
@@ -216,11 +228,11 @@ export class Child {
       this.#health.log('warn', 'backend did not stop cleanly', { detail: death.reason });
     if (this.#stopState !== undefined) this.#finishStop();
     else if (this.#phase === 'ending') {
-      // Commands that have come since `stop` are not settled, because the next thread gets them.
+      // Commands that have come while the thread was stopping are not settled: the next thread gets them.
       this.#restOrStartAgain();
       return;
     }
-    // A death has changed the health already, so a client that gets the fault finds the reason in `/health`.
+    // `#died` has changed the health already, so a client that gets the fault finds the reason in `/health`.
     this.#commands.settleAll(this.#unavailable());
     this.#firstMessage.reach();
   }
@@ -235,7 +247,7 @@ export class Child {
     this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${suffix}` }, stack);
   }
 
-  /** The listener gets everything in the order of sending, so changes come before the answer that follows. */
+  /** The listener gets everything in the order of sending, so changes come before the answer after them. */
   readonly #deliver = (items: FromActor): void => {
     const { listener } = this.#context;
     const changes: Change[] = [];
@@ -252,13 +264,13 @@ export class Child {
       }
     }
     if (changes.length > 0) listener.changes(changes);
-    // The call costs time, and this runs for every batch.
+    // `reach` may be called more than once, but the call costs time, and this runs for every batch.
     if (!this.#firstMessage.isReached) this.#firstMessage.reach();
   };
 
   /**
-   * `K` ties the item to the handler of its kind. For a plain union the compiler would refuse the call. It
-   * sees that `item.kind` is `K` only if the type says so itself, beside `Extract`.
+   * `K` ties the item to the handler of its kind. For a plain union the compiler would refuse the call. The
+   * compiler does not conclude from `Extract` that `item.kind` is `K`, so the type adds this.
    */
   #handle<K extends OtherItem['kind']>(
     item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },
@@ -288,7 +300,7 @@ export class Child {
     ask: (bridgeRequest) => this.#forwardRequest(bridgeRequest),
   };
 
-  /** The reply goes to the thread that sent the request, and never to a later one. */
+  /** Passes on a request of the thread. The reply goes to this thread, and never to a later one. */
   #forwardRequest({ id, ...request }: Extract<OtherItem, { readonly kind: 'ask' }>): void {
     const incarnation = this.#incarnation;
     this.#context.listener

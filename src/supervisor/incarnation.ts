@@ -44,8 +44,8 @@ export const HEARTBEAT: HeartbeatPolicy = {
 const IDLE_UTILIZATION = 0.01;
 
 /**
- * Utilization from which a thread counts as busy all the time. The value is less than 1, because reading the
- * clocks takes some time, and the loop may have idled just after the ping.
+ * With this utilization or more, a thread counts as busy all the time. The value is less than 1, because
+ * reading the clocks takes some time, and the loop may have idled just after the ping.
  */
 const BUSY_UTILIZATION = 0.95;
 
@@ -59,9 +59,9 @@ const REPORT_PING_ID = 0;
 const LAST_BATCHES_MAX = 1024;
 
 /**
- * A thread that sends more is killed, because nothing else limits its messages in the main thread's memory. A
- * storm has 1000 changes of sound a second. A thread that calls `publish` in a loop reaches the limit within
- * the second.
+ * A thread that sends more is killed, because nothing else limits its messages in the main thread's memory.
+ * Even a storm has only 1000 changes of sound a second, but a thread that calls `publish` in a loop reaches
+ * the limit within a second.
  */
 const ITEMS_PER_SECOND_MAX = 50_000;
 
@@ -177,7 +177,8 @@ export class Incarnation {
   }
 
   /**
-   * Returns the last report, and requests a newer one for the next call. Undefined before the first report.
+   * Returns the last report, and requests a newer one for the next call. The result is undefined before the
+   * first report.
    */
   requestReport(): ThreadReport | undefined {
     if (!this.#isReportRequested) this.send({ kind: 'ping', id: REPORT_PING_ID });

@@ -65,7 +65,7 @@ function printableLines(stack: string): string {
 }
 
 function processOutput(): LogOutput {
-  // process.stdout is used only for a terminal, because it makes a stream that nothing else here needs.
+  // The first use of process.stdout makes a stream, which is needed only for hasColors() on a terminal.
   if (!isatty(STDOUT_FD)) return new LogOutput(standardOutput());
   // hasColors() knows the types of terminals, and respects NO_COLOR.
   const hasColours = process.stdout.hasColors();
@@ -110,12 +110,13 @@ function clockTime(time: string | undefined): string {
   return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/** Returns how many of the bytes were written. Throws the system's error, also if writing would block. */
+/** Returns how many of the bytes were written. Throws the system's error: EAGAIN if writing would block. */
 type WriteBytes = (bytes: Uint8Array) => number;
 
 /**
  * Makes a function that writes to standard output without waiting. Files never block, and stream sockets and
- * pipes are made non-blocking. A terminal that is stopped (^S) still blocks the daemon.
+ * pipes are made non-blocking. Other kinds of output still block the daemon, such as a terminal that is
+ * stopped (^S).
  */
 export function standardOutput(): WriteBytes {
   const stats = statsOfOutput();
@@ -143,13 +144,14 @@ function makeSocketNonBlocking(): void {
   try {
     new Socket({ fd: STDOUT_FD, readable: false }).unref();
   } catch (error) {
+    // Node throws a TypeError for a socket of another kind.
     if (!(error instanceof TypeError)) throw error;
   }
 }
 
 /**
- * The pipe is opened once more, because other processes may share the open file, and would get its flag
- * `O_NONBLOCK`, too.
+ * The pipe is opened once more, because other processes may share the open file of standard output. If this
+ * file got the flag `O_NONBLOCK`, their writes would not block any more, either.
  */
 function openPipeNonBlocking(): number | undefined {
   try {
@@ -187,7 +189,7 @@ export class LogOutput {
     if (!this.#tryToWrite(line)) this.#lostLines += 1;
   }
 
-  /** Returns true if the line was written at least in part. The next call begins with its unwritten end. */
+  /** Returns true if the line was written at least in part. The next call then writes the rest first. */
   #tryToWrite(line: string): boolean {
     try {
       if (this.#unwritten.length > 0)

@@ -6,7 +6,7 @@ import type { Settings } from '../protocol/actor/settings.js';
 
 export interface ChildSpec {
   readonly name: ChildName;
-  /** The actor's file, relative to the directory of main.js. A bundle has the same paths. */
+  /** The actor's file, relative to the directory of main.js. The bundles of `dist/` have the same paths. */
   readonly actorFile: string;
   readonly isEnabled: (settings: Settings) => boolean;
   /**
@@ -25,6 +25,7 @@ export interface ChildSpec {
 const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
   // The upgrade backend may be writing its state file to slow flash.
   upgrade: 1000,
+  // These three have little to do at a stop. With the default, the sum for all children would be 4.5 s.
   discovery: 250,
   players: 250,
   power: 250,
@@ -34,7 +35,7 @@ const STOP_WITHIN_MS_DEFAULT = 500;
 /** `power` asks logind for each answer, so between two commands its thread would only cost memory. */
 const ON_DEMAND: readonly ChildName[] = ['power'];
 
-/** After this time without a command, the thread of a child on demand ends, because it takes 5 MB. */
+/** After this time without a command, the thread of a child on demand ends, because a thread takes 5 MB. */
 export const IDLE_MAX_MS = 60_000;
 
 function childSpec(name: ChildName): ChildSpec {
@@ -56,8 +57,8 @@ export const FIRST_CHILD: ChildSpec = childSpec(BACKENDS[0]);
 export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childSpec);
 
 /**
- * Times after the signal, in ms. The whole shutdown takes at most `wholeMs`, whatever hangs
- * (docs/configuration.md, "Command line": 5 s). The gateway closes first, and takes `gatewayMs` at most.
+ * Times after the signal that ends the daemon, in ms. The whole shutdown takes at most `wholeMs`, whatever
+ * hangs (docs/configuration.md, "Command line": 5 s). The gateway closes first, in at most `gatewayMs`.
  * Children that have not stopped at `childrenMs` are killed. A killed thread then needs up to 250 ms to end.
  */
 export const SHUTDOWN = { wholeMs: 4_800, gatewayMs: 1_800, childrenMs: 4_500 } as const;

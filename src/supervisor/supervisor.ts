@@ -23,7 +23,8 @@ import type { Threads } from './threads.js';
 const START_SPACING_MAX_MS = 1000;
 /**
  * A command that has no answer after this time is answered with 504 (docs/http-api.md, "Limits"). Actors
- * have a somewhat shorter deadline, because their fault is more exact, and should come first.
+ * have a somewhat shorter deadline for their own requests, because their fault is more exact, and should
+ * come first.
  */
 const COMMAND_DEADLINE_MS = 10_000;
 
@@ -70,7 +71,8 @@ export class Supervisor implements Backends {
   start(listener: ChildListener): void {
     this.#listener = listener;
     this.startMissing();
-    // Only the first child can take the preloaded thread, and this child has started now.
+    // Only the first child can take the preloaded thread. `startMissing` has started this child before it
+    // returned, and the others start later.
     void this.#options.threads.endPreloaded();
   }
 
@@ -99,7 +101,8 @@ export class Supervisor implements Backends {
     const { children = CHILDREN } = this.#options;
     if (this.#stopping !== undefined) return [];
     const existing = new Map(this.#children);
-    // The map is filled anew, because it must be in start order.
+    // The map is filled anew, because it must be in start order. No existing child is lost, because
+    // `stopChanged` has removed those that are not enabled any more.
     this.#children.clear();
     const enabled = children.filter((spec) => spec.isEnabled(this.#settings));
     for (const spec of enabled)

@@ -14,8 +14,8 @@ export interface Death {
 }
 
 /**
- * The task of the thread has resolved, as after a stop. Without a stop this counts as a death, with this
- * reason.
+ * This is the end of a thread whose task has resolved. After a stop it is expected. Without a stop it counts
+ * as a death, with this reason.
  */
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
@@ -33,10 +33,10 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
  * (what-we-learnt.md, "Node and V8").
  *
  * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. After a
- * storm (10 s of changes without a pause), it was half of the memory that was still in use. The limit of 3 MB
- * means three semi-spaces of 1 MB. Because of MemoryMax=, V8 would choose this size by itself in
- * tonearm.service, but not elsewhere. A storm and a change cost as much CPU with 3 MB as with 16 MB
- * (bench/FIGURES.md, "After a storm").
+ * storm (10 s of changes without a pause), this generation was half of the memory that was still in use.
+ * The limit of 3 MB means three semi-spaces of 1 MB. Because of MemoryMax=, V8 would choose this size by
+ * itself in tonearm.service, but not elsewhere. A storm and a change cost as much CPU with 3 MB as with
+ * 16 MB (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
@@ -92,6 +92,7 @@ class Pool {
       // The actor's task waits while the warm-up runs. piscina reports the end of a thread to the task that
       // runs, not to waiting tasks.
       this.#runTask(warmUpFile, 'warmUp').then((death) => {
+        // `RETURNED` is the good end of the warm-up.
         if (death !== RETURNED) resolve(death);
       });
     });
@@ -183,8 +184,8 @@ export class Threads {
   }
 
   /**
-   * Resolves when all stuck threads have ended. On a busy processor, a thread that counts as stuck may only
-   * be late.
+   * Resolves when all stuck threads have ended. This may be soon, because on a busy processor a thread that
+   * counts as stuck may only be late.
    */
   async whenNoneIsStuck(): Promise<void> {
     await Promise.all(this.#stuck.keys());

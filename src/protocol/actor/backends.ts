@@ -1,18 +1,22 @@
 // Lists the backends and bridges, with their names in the configuration and for clients. Pure.
 
 /**
- * In start order. The names are also the values of the query `backend=` and of the event `backend.updated`.
+ * The backends, in start order. The names are also the values of the query `backend=` and of the event
+ * `backend.updated`.
  */
 export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth'] as const;
 
 export type Backend = (typeof BACKENDS)[number];
 
-/** In start order, after the backends. A bridge receives records of others, and asks for operations. */
+/** The bridges start after the backends, in this order. They receive records, and ask for operations. */
 export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
 
-/** Children that receive records of others. Bluetooth does, because some of its devices are outputs. */
+/**
+ * The children that receive records of other children or of the gateway. Bluetooth receives the outputs,
+ * because some of its devices are outputs.
+ */
 export const SUBSCRIBERS = ['bluetooth', ...BRIDGES] as const;
 
 export type Subscriber = (typeof SUBSCRIBERS)[number];
@@ -20,7 +24,7 @@ export type Subscriber = (typeof SUBSCRIBERS)[number];
 /** Everything that runs in a thread of its own. Clients see a bridge's state like a backend's. */
 export type ChildName = Backend | Bridge;
 
-/** In start order. */
+/** All children, in start order. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
 /** A child's names outside the daemon. Some of them are older than the `ChildName`, and differ from it. */
@@ -62,7 +66,7 @@ export interface BackendHealth {
 
 const NOT_REPORTED = 'it is starting, and has not reported yet';
 
-/** The words of a refusal for the state of a child: `failed: no luck` for a state with a reason. */
+/** The words for a child's state in a refusal. A state with a reason becomes `STATE: REASON`. */
 export function stateWithReason(state: string, reason: string | undefined): string {
   if (reason !== undefined) return `${state}: ${reason}`;
   return state === 'connecting' ? `connecting: ${NOT_REPORTED}` : state;

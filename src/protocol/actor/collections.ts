@@ -43,7 +43,7 @@ export const LEVEL_EVENT = 'audio.level' satisfies EventType;
 export const LEVEL_BACKEND = 'audio' satisfies Backend;
 
 export interface CollectionSpec {
-  /** Absent for records of the node itself, or of all children. */
+  /** Absent for records that the gateway makes. */
   readonly backend?: ChildName;
   /** The event of a new record. By default it is the event in `updated`. */
   readonly added?: EventType;
@@ -79,13 +79,13 @@ export interface CollectionSpec {
    */
   readonly keeps?: 'passing' | 'actions';
   /**
-   * A snapshot has the record of the same key from the collection named here, in place of this one's record.
-   * The record in the snapshot has all members of this one, and may have more.
+   * If the collection named here has a record with the same key, a snapshot has that record in place of this
+   * collection's. That record has all members of this collection's record, and may have more.
    */
   readonly inSnapshots?: 'upgrade.run';
 }
 
-/** A row for records of the sound server. One event may carry several of them. */
+/** A row for records of the sound server. One event may carry several records. */
 function soundServerRow<Prefix extends string>(eventPrefix: Prefix) {
   return {
     backend: 'audio',
@@ -161,7 +161,8 @@ const COLLECTIONS = {
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**
    * Keyed by address: known devices, and those that a scan has found. The journal drops `passing` records
-   * when their backend is no longer up (`dropsWhenAway` in gateway/journal.ts), as after the adapter's loss.
+   * when their backend is no longer up (`dropsWhenAway` in gateway/journal.ts). The backend is not up, for
+   * example, while there is no adapter.
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /**
@@ -170,8 +171,8 @@ const COLLECTIONS = {
    */
   'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
   /**
-   * The record of `bluetooth` again, when an attempt to connect has ended without changing it. The client of
-   * this attempt waits for an event.
+   * A copy of the record of `bluetooth`. It is put when an attempt to connect has ended, and the record has
+   * not changed, because the client of this attempt waits for an event.
    */
   'bluetooth.outcome': { backend: 'bluetooth', updated: 'bluetooth.updated', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;
@@ -206,8 +207,8 @@ function single(backend: ChildName, collection: Collection): ResourceSpec {
 const jsonArray = (texts: readonly string[]): string => `[${texts.join(',')}]`;
 
 /**
- * The collections behind each `GET` whose kind is `document` (operations.ts), and behind each MQTT topic of
- * the same state.
+ * The collections behind each `GET` whose kind is `document` (operations.ts). An MQTT topic with the same
+ * content as such a `GET` is made from them, too.
  */
 export const RESOURCES = {
   audio: {

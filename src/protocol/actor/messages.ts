@@ -1,5 +1,5 @@
-// Which messages threads send each other, and which calls supervisor and gateway make. Node must be able to
-// clone every message (structured clone).
+// Which messages threads send each other, and which calls supervisor and gateway make to each other. Node
+// must be able to clone every message (structured clone).
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, ChildName, Subscriber } from './backends.js';
@@ -13,7 +13,7 @@ export interface Put {
   readonly kind: 'put';
   readonly collection: Collection;
   readonly key: string;
-  /** Encoded once, in the actor's thread. */
+  /** The record. It is encoded once, in the actor's thread. */
   readonly json: string;
   /**
    * The place in lists, lowest first. Records without a rank come last, in the order in which they were
@@ -130,10 +130,9 @@ export const IS_UNNEEDED: Readonly<Record<Subscriber, (collection: Collection) =
 };
 
 /**
- * The changes since the subscriber's last batch, in order: the newest change of each record, and every kept
- * action.
- * The records may contradict each other until the last change is applied. While a backend is not `up`, its
- * records may be outdated.
+ * The changes since the subscriber's last batch, in order: the newest change of each record, and every
+ * action that the journal still has. The records may contradict each other until the last change is applied.
+ * While a backend is not `up`, its records may be outdated.
  */
 export interface ChangeBatch {
   /**

@@ -1,12 +1,16 @@
 // Decides which operations there are, what each takes, and which command it makes (docs/http-api.md,
-// "Routes"). This file names schemas but loads none, because their values take megabytes.
+// "Routes"). This file imports only types of schemas.ts, because its values load typebox, which takes
+// megabytes of memory.
 
 import type { Backend, ChildName } from './backends.js';
 import { RESOURCES, type Resource } from './collections.js';
 import type { Params, ParamsOf } from './parameters.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 
-/** A key of the configuration that a route needs besides its backend. It must be true, or have a value. */
+/**
+ * A key of the configuration that a route may need, besides the key that enables its backend. The route
+ * exists only if the value of this key is neither false nor empty.
+ */
 export type RequiredKey =
   | 'api.logs'
   | 'api.metrics'
@@ -28,18 +32,19 @@ export interface MqttName {
   readonly by: 'word' | 'member' | 'topic-level';
   readonly name: string;
   /**
-   * Used in place of the `topic` of `ChangeRow`. If this topic lacks a parameter of the path, the value is
-   * in the payload's member with the parameter's name: `{"output": "kitchen"}` at `audio/server`.
+   * The topic of this name, if it differs from the `topic` of the operation (`ChangeRow`). If this topic
+   * lacks a parameter of the path, the payload has a member with the name and the value of the parameter:
+   * `{"output": "kitchen"}` at `audio/server`.
    */
   readonly topic?: string;
-  /** For `member`: the member of the body that gets the value. By default it has the same name. */
+  /** The member of the body that gets the value, if `by` is `member`. By default its name is `name`. */
   readonly bodyMember?: string;
-  /** True: the value `true` requests the operation without a body. */
+  /** True: a payload whose member has the value `true` requests the operation without a body. */
   readonly isBare?: true;
   /**
-   * A name for what the command sets. A newer command replaces a queued one with the same name and topic.
-   * For `default` and `default input` only the name counts, because the node has only one default output and
-   * one default input. Absent if every command must be carried out.
+   * A word for what the command sets. A newer command replaces a queued one with the same word and the same
+   * topic. The topic does not count for the words `default` and `default input`, because the node has only
+   * one default output and one default input. `setting` is absent if all commands must be carried out.
    */
   readonly setting?: string;
 }
@@ -47,7 +52,9 @@ export interface MqttName {
 interface OperationRow<Path extends string> {
   /** Parameters are in braces. Every path is served with and without a trailing slash. */
   readonly path: Path;
+  /** A line for people, in the OpenAPI document. */
   readonly summary: string;
+  /** All of these keys are needed. */
   readonly needs: readonly RequiredKey[];
 }
 
@@ -55,8 +62,9 @@ interface OperationRow<Path extends string> {
 type AnyCommand = { readonly do: string };
 
 /**
- * Where a JSON document comes from: the gateway itself, published records (`document`, `tracklist`), or a
- * command to a backend. Only a log has a query (`LOG_LINES`).
+ * Where a JSON document comes from: the gateway (`server`, `health`, `openapi`), published records
+ * (`document`, `tracklist`), or the answer of a backend to a command (`text`, `log`). The `lines` of a log
+ * come from the query of the request (`LOG_LINES` in parameters.ts).
  */
 type JsonSource<Command> =
   | { readonly kind: 'server' | 'health' | 'openapi' }
@@ -65,7 +73,10 @@ type JsonSource<Command> =
   | { readonly kind: 'text'; readonly backend: Backend; readonly command: Command }
   | { readonly kind: 'log'; readonly backend: Backend; command(params: Params, lines: number): Command };
 
-/** Where an answer of bytes comes from. */
+/**
+ * Where an answer of bytes comes from: a cover that the gateway has in memory, or the answer of a backend to
+ * a command.
+ */
 type BytesSource<Command> =
   | { readonly kind: 'cover'; readonly backend: Backend }
   | { readonly kind: 'cookie'; readonly backend: Backend; readonly command: Command };
@@ -85,9 +96,12 @@ interface ChangeRow<Owner extends Backend, Path extends string, Body extends Bod
   readonly body: Body;
   /** True if a request without a body is refused. */
   readonly isBodyRequired: boolean;
-  /** Used in place of a body that was left out. */
+  /** The body of a request that has none. */
   readonly defaultBody: unknown;
-  /** Makes the command. `params` must be those of the path, and `body` must fit its schema. */
+  /**
+   * Makes the command. `params` must have the parameters of `path`, and `body` must fit the schema in
+   * `BODIES` (schemas.ts) that the row's own `body` names.
+   */
   command(params: Params, body: unknown): Command;
   /** The MQTT topic of the thing that the command is for, below the node's branch. */
   readonly topic: string;
@@ -133,7 +147,8 @@ type Flat<T> = { readonly [Member in keyof T]: T[Member] };
 interface ChangeOptions<PathParams, Body extends BodyName | undefined, Command> {
   readonly body?: Body;
   /**
-   * Used in place of a missing body. A row with a `body` but without this refuses a request without a body.
+   * The body of a request that has none. If a row has `body` but no `defaultBody`, a request without a body
+   * is refused.
    */
   readonly defaultBody?: BodyFor<Body>;
   readonly needs?: readonly RequiredKey[];
@@ -166,6 +181,7 @@ function post<
   const verbCommand = (params: Params, content: unknown) => ({ ...(content as object), ...params, do: verb });
   // The compiler cannot see that `verbCommand` makes a `Command` where the row has no function of its own.
   const makeCommand = (options.command ?? verbCommand) as (params: Params, content: unknown) => Command;
+  // Requests may name a player without its prefix, but the backend knows only whole bus names.
   const isForPlayer = at.startsWith(PLAYER);
   return {
     method: 'POST',
@@ -183,27 +199,27 @@ function post<
   };
 }
 
-/** Over MQTT, the operation is requested by a payload that is only this word. */
+/** An MQTT message requests the operation by a payload that is only the word `name`. */
 function byWord(name: string, setting?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(setting !== undefined && { setting }) }];
 }
 
-/** The operation is requested by this member of the payload. A newer command replaces a queued one. */
+/** An MQTT message requests the operation by the member `name`. A newer command replaces a queued one. */
 function byMember(name: string, setting: string = name): MqttName {
   return { by: 'member', name, setting };
 }
 
 /**
- * The operation is a relative change, and is requested by this member. Every command counts, so none
- * replaces another.
+ * An MQTT message requests a relative change by the member `name`. Every command counts, so none replaces
+ * another one.
  */
 function byRelativeMember(name: string): MqttName {
   return { by: 'member', name };
 }
 
 /**
- * The thing that an audio command changes; `server` stands for the default output. `ref` is a decimal id or
- * an exact name, as the client wrote it.
+ * The target of an audio command. The kind `server` stands for the default output, and `client` for a stream
+ * of sound. `ref` is a decimal id or an exact name, copied from the request.
  */
 export type AudioTarget =
   | { readonly kind: 'server' }
@@ -257,15 +273,16 @@ const SLEEP_TOPIC = 'audio/sleep';
 
 const BLUETOOTH = '/bluetooth';
 const UNIT = '/services/{scope}/{unit}';
-/** For `setting`: the command decides whether the unit or the node runs. */
+/** The `setting` of commands that decide whether a unit or the node runs. */
 const RUN = 'run';
-/** For `setting`: the command decides whether the unit is enabled. */
+/** The `setting` of commands that decide whether a unit is enabled. */
 const ENABLED = 'enabled';
 
 const PLAYER = '/players/{player}';
 const TRACKLIST = `${PLAYER}/tracklist` as const;
+/** The prefix is repeated here, because this folder must not import `PLAYER_NAME_PREFIX` (dbus/mpris.ts). */
 const BUS_NAME_PREFIX = 'org.mpris.MediaPlayer2.';
-/** For `setting`: the command decides whether the player plays. */
+/** The `setting` of commands that decide whether a player plays. */
 const PLAYBACK = 'playback';
 
 /** The whole bus name of a player. `player` may lack the prefix that all players have. */
@@ -279,7 +296,7 @@ function withBusName({ player = '', ...others }: Params): Params {
 
 /**
  * The keys are the names of the functions of the npm package `tonearm-client`. Routes, the OpenAPI document
- * and the types of commands follow from this table. All lists of operations have its order.
+ * and the types of commands follow from this table. All lists of operations have the order of this table.
  */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
@@ -349,6 +366,8 @@ const TABLE = {
     body: 'balance',
     mqtt: [byMember('balance')],
   }),
+  // An input can play at several outputs. So these commands have no `setting`, and none replaces another
+  // one. The body `move` names one output by an id or a name, and `String` makes a text of both kinds.
   listenToInput: post('audio', INPUT, 'listen', 'Lets an input be heard at an output', {
     body: 'move',
     mqtt: [{ by: 'member', name: 'listen', bodyMember: 'output' }],
@@ -408,6 +427,7 @@ const TABLE = {
     needs: ['pulseaudio.serve_cookie'],
   }),
 
+  // The OpenAPI document has this path with its slash at the end. It is also served without the slash.
   power: read('/power/', 'The granted power actions', 'Power', {
     kind: 'text',
     backend: 'power',
@@ -518,7 +538,10 @@ export type OperationTable = typeof TABLE;
 
 export type OperationName = keyof OperationTable;
 
-/** The command of a row: `X` of `command: X` or `command: (params, body) => X`; `never` if it has none. */
+/**
+ * The command of a row: `X` if the row has `command: X` or `command: (params, body) => X`, and `never` if
+ * the row has no `command`.
+ */
 type CommandIn<Row> = Row extends { readonly command: infer Member }
   ? Member extends (...inputs: never[]) => infer Command
     ? Command

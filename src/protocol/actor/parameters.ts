@@ -13,8 +13,8 @@ export const PARAMETERS = {
 } as const satisfies Record<string, ParameterKind>;
 
 /**
- * The limit of a name in a path or a body. Names in sound servers have some hundred characters, and ids of
- * tracks may be URLs.
+ * How long a name in a path or a body may be. The limit is wide: names in sound servers have up to some
+ * hundred characters, and ids of tracks may be URLs.
  */
 export const NAME_MAX_CHARACTERS = 4_096;
 
@@ -30,8 +30,8 @@ export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; rea
   };
 
 /**
- * Parameters that have another name in the OpenAPI document. Programs whose code is generated from the
- * document depend on this name.
+ * The parameters whose name in the OpenAPI document differs from the name in `PARAMETERS`. Programs whose
+ * code is generated from the document depend on the documented name.
  */
 const DOCUMENTED_NAMES: Readonly<Record<string, string>> = { client: 'sink' };
 
@@ -53,17 +53,20 @@ export type ParameterName = keyof typeof PARAMETERS;
 /** The type of a parameter's value: `scope` makes `'user' | 'system'`, any other makes `string`. */
 type ParameterValue<Name extends ParameterName> = Name extends 'scope' ? UnitScope : string;
 
-/** The parameters of a path: `/services/{scope}/{unit}` makes `'scope' | 'unit'`. */
+/** The names of the parameters of a path: `/services/{scope}/{unit}` makes `'scope' | 'unit'`. */
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer PathAfterName}`
   ? Name | NamesIn<PathAfterName>
   : never;
 
-/** `/services/{scope}/{unit}` makes `{ scope: 'user' | 'system', unit: string }`. */
+/**
+ * The type of the parameters of a path: `/services/{scope}/{unit}` makes
+ * `{ scope: 'user' | 'system', unit: string }`.
+ */
 export type ParamsOf<Path extends string> = {
   readonly [Name in NamesIn<Path> & ParameterName]: ParameterValue<Name>;
 };
 
-/** The values of the query `lines`, which requests the newest lines of a log. */
+/** The limits and the default of `lines` in the query of a log: how many of the newest lines are sent. */
 export const LOG_LINES = { minimum: 1, maximum: 200, byDefault: 20 } as const;
 
 /** The decoded values of a path's parameters, by name. */
@@ -74,7 +77,7 @@ export function parametersOf(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }
 
-/** The allowed values of a parameter; undefined if it may be any id or name. */
+/** The words that a parameter may be; undefined if its kind is `id or name` or `name`. */
 export function allowedValues(parameter: string): readonly string[] | undefined {
   const kinds: Readonly<Record<string, ParameterKind>> = PARAMETERS;
   const kind = kinds[parameter];

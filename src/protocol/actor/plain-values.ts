@@ -10,13 +10,13 @@ export const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['OFF', false],
 ]);
 
-/** Switches on what is off, and off what is on. */
+/** The third word of a switch: it turns on what is off, and turns off what is on. */
 export const TOGGLE_WORD = 'toggle';
 
-/** Both `40%` and `0.4` are 0.4. Undefined for a word that is no number. */
+/** The number of a word: `40%`, `40 %` and `0.4` are 0.4. It is undefined if the word is no number. */
 export function numberIn(word: string): number | undefined {
   const isPercent = word.endsWith('%');
-  const digits = (isPercent ? word.slice(0, -1) : word).trim();
-  if (!NUMBER.test(digits)) return undefined;
-  return isPercent ? Number(digits) / 100 : Number(digits);
+  const numeral = (isPercent ? word.slice(0, -1) : word).trim();
+  if (!NUMBER.test(numeral)) return undefined;
+  return isPercent ? Number(numeral) / 100 : Number(numeral);
 }

@@ -1,5 +1,5 @@
 // Which members records and request bodies have. The types of this file can be imported anywhere. Its values
-// load typebox, so only parts that are loaded late may import them.
+// load typebox, so a file that imports these values must be loaded only when it is needed.
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';
@@ -50,6 +50,8 @@ export const ServerRecord = closed({
   os_version: Type.String({ description: 'PRETTY_NAME of os-release' }),
   api_sw: Type.Literal('tonearm'),
   api_version: Type.String(),
+  // Clients know some backends by other names than the settings: `mpris` is `players`, `pulseaudio` is
+  // `audio`, and `zeroconf` is `discovery`.
   backends: closed({
     bluetooth: Type.Boolean(),
     mpris: Type.Boolean(),
@@ -355,7 +357,8 @@ export const ProblemRecord = closed({
 });
 
 /**
- * The integers that a number of JavaScript can hold exactly. On the bus, offsets and positions have 64 bits.
+ * The integers that are exact as numbers of JavaScript. Offsets and positions have 64 bits on the bus, so a
+ * larger number would be valid there, but would be changed on the way.
  */
 const EXACT_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
 
@@ -384,15 +387,16 @@ export const BODIES = {
   seek: closed({ offset: Type.Integer({ ...EXACT_INTEGERS, description: 'microseconds' }) }),
   position: closed({
     position: Type.Integer({ ...EXACT_INTEGERS, minimum: 0, description: 'microseconds' }),
-    // Clients send back the id that the record has. Some players have ids that are no object paths of D-Bus.
-    // An id of "" or "/" stands for no track.
+    // The id has no pattern: clients send back the id that the record has, and some players have ids that
+    // are no object paths of D-Bus. An id of "" or "/" stands for no track.
     track_id: Type.Optional(Type.String({ maxLength: NAME_MAX_CHARACTERS })),
   }),
   setVolume: SetVolume,
   loop: closed({ loop: LoopStatus }),
   shuffle: closed({ shuffle: Type.Boolean() }),
   addTrack: closed({
-    // Control characters are refused: no address has them, and players differ in what they do with them.
+    // Control characters are refused: no address has them, and players differ in what they do with them. An
+    // address may be as long as a name (`NAME_MAX_CHARACTERS`).
     uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
     after_track: Type.Optional(
       Type.String({
@@ -405,7 +409,7 @@ export const BODIES = {
   device: closed({ address: Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' }) }),
 } as const satisfies Record<string, TSchema>;
 
-/** The name of a body's schema in the OpenAPI document: that of `volume` is `VolumeBody`. */
+/** The name of a body's schema in the OpenAPI document: the body `volume` has the name `VolumeBody`. */
 export function bodyComponent(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Body`;
 }
@@ -445,6 +449,7 @@ export const COMPONENTS = {
   UpgradeRun: UpgradeRun,
   UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun]),
   UpgradeCheck: UpgradeCheck,
+  // The event is a line of the upgrade script, which may have more members.
   UpgradeProgress: Type.Object({ event: Type.String() }),
   PowerAction: Type.Object({ action: oneOf('reboot', 'poweroff') }),
   Player: PlayerRecord,
@@ -466,7 +471,8 @@ export const COMPONENTS = {
   // `love` is the keep-alive (docs/events.md, "Keep-alive").
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
-  // No operation has this body alone. `VolumeBody` is either `SetVolumeBody` or this.
+  // No row of `BODIES` is this schema alone, so it needs a name here. `VolumeBody` is either `SetVolumeBody`
+  // or this one.
   ChangeVolumeBody: ChangeVolume,
   OpenApi: Type.Object({ openapi: Type.String() }),
   Problem: ProblemRecord,

@@ -4,7 +4,7 @@ import type { ChildName } from './backends.js';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
-/** Changes over HTTP are allowed to everybody (true), nobody (false), or programs on the node (`local`). */
+/** The clients that may change state over HTTP: all (true), none (false), or those on the node (`local`). */
 export type ControlChoice = boolean | 'local';
 
 export interface UnitEntry {
@@ -16,7 +16,7 @@ export interface SystemdSettings {
   readonly enabled: boolean;
   readonly system: readonly UnitEntry[];
   readonly user: readonly UnitEntry[];
-  /** The units of the upgrade backend. They are hidden from clients, even if they are listed above. */
+  /** The units of the upgrade backend. Clients do not see them, even if `system` or `user` lists them. */
   readonly internal: readonly string[];
 }
 
@@ -27,16 +27,17 @@ export interface OutputChoice {
   /** True: pages do not show the output. */
   readonly hidden?: boolean | undefined;
   /**
-   * 0..1: the volume that the output gets when it appears for the first time in a life of the sound server.
+   * The volume, 0..1, that the output gets when it appears for the first time since the sound server has
+   * started.
    */
   readonly startVolume?: number | undefined;
 }
 
-/** Outputs that play together, as one output `tonearm.NAME`. */
+/** Outputs that play together, as one output. Its name is `tonearm.` and the name of the group. */
 export interface GroupChoice {
   /** 1 to 64 characters. */
   readonly label?: string | undefined;
-  /** Names of outputs, at least one, each once. */
+  /** The names of at least one output. No name comes twice. */
   readonly outputs: readonly string[];
 }
 
@@ -44,20 +45,21 @@ export interface AudioSettings {
   readonly enabled: boolean;
   /**
    * True: the backend also acts without a command. It sets start volumes, keeps groups and loopbacks, and
-   * goes on with the sleep of an earlier process. False in `tonearm bench`, because the running daemon does
-   * all this.
+   * ends the music at the time that was set before the daemon started again. False in `tonearm bench`,
+   * because the running daemon does all this.
    */
   readonly actsByItself: boolean;
+  /** True: clients can read the sound server's authentication cookie over HTTP. */
   readonly serveCookie: boolean;
-  /** The port of our HTTP server, at which clients get the cookie. */
+  /** The port of the daemon's HTTP server, at which clients get the cookie. */
   readonly apiPort: number;
-  /** 0..1: one limit for every output, or limits by the names of outputs. */
+  /** One limit for every output, or limits by the names of outputs. Each limit is 0..1. */
   readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
   /** By the names of outputs. */
   readonly outputs: Readonly<Record<string, OutputChoice>>;
   /** By the names of groups. Each name has 1 to 32 characters: a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
-  /** Keyed by input name: the name of the output at which the input is heard from the daemon's start on. */
+  /** By the names of inputs: the name of the output at which the input plays after the daemon's start. */
   readonly listen: Readonly<Record<string, string>>;
   /** The delay in milliseconds from an input to the output at which it is heard. */
   readonly listenLatency: number;
@@ -65,15 +67,19 @@ export interface AudioSettings {
 
 export interface PowerSettings {
   readonly enabled: boolean;
+  /** Which actions the configuration allows. logind must allow them, too. */
   readonly capabilities: { readonly poweroff: boolean; readonly reboot: boolean };
 }
 
 export interface UpgradeSettings {
   readonly enabled: boolean;
+  /** The path of the file from which the backend reads the versions; always set if enabled. */
   readonly resultFile?: string | undefined;
   readonly checkUnit?: string | undefined;
   readonly upgradeUnit?: string | undefined;
+  /** The path of the socket at which the upgrade script sends its progress. */
   readonly progressSocket: string;
+  /** The path of the daemon's own file, in which it remembers the run. */
   readonly stateFile: string;
 }
 
@@ -91,8 +97,12 @@ export interface BluetoothSettings {
   readonly enabled: boolean;
   /** BlueZ's name of the adapter, such as `hci0`; by default the first adapter. */
   readonly adapter?: string | undefined;
+  /** True: the adapter is switched on when the backend uses an adapter for the first time. */
   readonly powerOnStart: boolean;
-  /** Which loudspeakers and headphones are connected again: all, none, or these addresses (in capitals). */
+  /**
+   * Which devices are connected again without a command: all loudspeakers and headphones (true), none
+   * (false), or the devices with these addresses, which are in capital letters.
+   */
   readonly reconnect: boolean | readonly string[];
   /** In seconds. */
   readonly pairingTimeout: number;
@@ -106,7 +116,7 @@ export interface DiscoverySettings {
   readonly enabled: boolean;
   /** The service's name on the network: 1 to 63 bytes. */
   readonly name: string;
-  /** Further nodes of the house: `http://` or `https://`, host, optional port. */
+  /** The URLs of further nodes: `http://` or `https://`, host, optional port. */
   readonly nodes: readonly string[];
   /** True: the pages of the other nodes may read the state of this one, and control its sound. */
   readonly trust: boolean;

@@ -24,19 +24,22 @@ export const AVAHI_METHODS = {
   getState: serverMethod('GetState', ['', 'i'], 'none'),
   /** Name -> the next name to try for the same service: `NAME #2`, `NAME #3`. */
   getAlternativeServiceName: serverMethod('GetAlternativeServiceName', ['s', 's'], 'none'),
-  /** -> the path of a group. The group ends with this connection, or with avahi-daemon. */
+  /** -> the path of a group. The group ends if our connection to the bus ends, or if avahi-daemon ends. */
   entryGroupNew: serverMethod('EntryGroupNew', ['', 'o'], 'announcements'),
   /**
    * Interface index, protocol, flags, name, type, domain, host, port, TXT. An empty host means this node.
    */
   addService: entryGroupMethod('AddService', ['iiussssqaay', ''], 'announcements'),
-  /** avahi-daemon asks whether others have the services' names. If none has, it announces the services. */
+  /**
+   * avahi-daemon asks on the network whether another host uses the names of the services. If no host does,
+   * avahi-daemon announces the services.
+   */
   commit: entryGroupMethod('Commit', ['', ''], 'announcements'),
   /** Withdraws the services, and ends the group. */
   free: entryGroupMethod('Free', ['', ''], 'announcements'),
   /**
-   * Interface index, protocol, type, domain, flags -> the path of a browser. The browser ends with this
-   * connection, or with avahi-daemon.
+   * Interface index, protocol, type, domain, flags -> the path of a browser. The browser ends if our
+   * connection to the bus ends, or if avahi-daemon ends.
    */
   serviceBrowserNew: serverMethod('ServiceBrowserNew', ['iissu', 'o'], 'none'),
   /**
@@ -48,19 +51,19 @@ export const AVAHI_METHODS = {
 } as const;
 
 export const AVAHI_SIGNALS = {
-  /** State, error. */
+  /** State, error. The signal of a group has the same arguments. */
   serverStateChanged: signalRow(AVAHI_SERVER, 'StateChanged', 'is'),
   groupStateChanged: signalRow(AVAHI_ENTRY_GROUP, 'StateChanged', 'is'),
-  /** Interface index, protocol, name, type, domain, flags. */
+  /** Interface index, protocol, name, type, domain, flags. `itemRemove` has the same arguments. */
   itemNew: signalRow(AVAHI_BROWSER, 'ItemNew', 'iisssu'),
   itemRemove: signalRow(AVAHI_BROWSER, 'ItemRemove', 'iisssu'),
   browserFailure: signalRow(AVAHI_BROWSER, 'Failure', 's'),
   /**
    * Interface index, protocol, name, type, domain, host, protocol of the address, address, port, TXT, flags.
-   * Sent again at each change.
+   * The resolver sends the signal at first, and after each change.
    */
   found: signalRow(AVAHI_RESOLVER, 'Found', 'iissssisqaayu'),
-  /** Error. Also sent when the host's records have expired; `found` may follow later. */
+  /** Error. The resolver also sends this when the host's records have expired. `found` may follow later. */
   resolverFailure: signalRow(AVAHI_RESOLVER, 'Failure', 's'),
 } as const;
 
@@ -70,6 +73,7 @@ export const AVAHI_SIGNALS = {
  */
 export const SERVER_RUNNING = 2;
 
+/** The values of the state in `groupStateChanged` that are in use. */
 export const GROUP_STATES = { established: 2, collision: 3, failure: 4 } as const;
 
 export const AVAHI_ERRORS = {
@@ -78,8 +82,9 @@ export const AVAHI_ERRORS = {
   notPermitted: 'org.freedesktop.Avahi.NotPermittedError',
 } as const;
 
-/** This bit in the flags of a found service says that this host announces it. */
+/** This bit in the flags of a found service says that our own host announces the service. */
 export const LOCAL_FLAG = 8;
 
+/** The interface index that stands for all interfaces. */
 export const EVERY_INTERFACE = -1;
 export const PROTOCOLS = { both: -1, IPv4: 0, IPv6: 1 } as const;

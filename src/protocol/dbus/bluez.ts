@@ -1,6 +1,6 @@
 // Which methods, signals, properties and errors of BlueZ (org.bluez) are in use, and which calls BlueZ makes
-// to our agent. Data only. Reference: BlueZ's doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst,
-// .AgentManager.rst.
+// to our agent, which is the object that BlueZ asks about pairings. Data only. Reference: BlueZ's
+// doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst, .AgentManager.rst.
 
 import type { PropertyTable } from './daemon.js';
 import { setProperty } from './daemon.js';
@@ -27,19 +27,22 @@ const deviceMethod = methodsOf(BLUEZ_NAME, undefined, DEVICE_INTERFACE);
 export const BLUEZ_METHODS = {
   /** -> the properties of every object, by path and interface. */
   getManagedObjects: managerMethod('GetManagedObjects', ['', 'a{oa{sa{sv}}}'], 'none'),
-  /** The path of our agent, and its `AGENT_CAPABILITY`. */
+  /** The path of our agent, `AGENT_CAPABILITY`. */
   registerAgent: agentManagerMethod('RegisterAgent', ['os', ''], 'bluetooth'),
-  /** The path of our agent, which BlueZ then asks about pairings that others begin. */
+  /** The path of our agent. BlueZ then asks this agent about the pairings that a device begins. */
   requestDefaultAgent: agentManagerMethod('RequestDefaultAgent', ['o', ''], 'bluetooth'),
   unregisterAgent: agentManagerMethod('UnregisterAgent', ['o', ''], 'bluetooth'),
-  /** Filter and discovery belong to this connection to the bus. Other programs may have their own. */
+  /**
+   * The filter, as a dictionary. Filter and discovery belong to our connection to the bus. Other programs
+   * may have a filter and a discovery of their own.
+   */
   setDiscoveryFilter: adapterMethod('SetDiscoveryFilter', ['a{sv}', ''], 'bluetooth'),
   startDiscovery: adapterMethod('StartDiscovery', ['', ''], 'bluetooth'),
   stopDiscovery: adapterMethod('StopDiscovery', ['', ''], 'bluetooth'),
   /** A device's path. BlueZ also forgets the keys of the pairing. */
   removeDevice: adapterMethod('RemoveDevice', ['o', ''], 'bluetooth'),
   connect: deviceMethod('Connect', ['', ''], 'bluetooth'),
-  /** Also ends a `Connect` that is under way. */
+  /** The call also ends a `Connect` that is under way. */
   disconnect: deviceMethod('Disconnect', ['', ''], 'bluetooth'),
   pair: deviceMethod('Pair', ['', ''], 'bluetooth'),
   set: setProperty(BLUEZ_NAME, 'bluetooth'),
@@ -50,7 +53,7 @@ export const BLUEZ_SIGNALS = {
   added: signalRow(OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}'),
   /** Path, interfaces. */
   removed: signalRow(OBJECT_MANAGER, 'InterfacesRemoved', 'oas'),
-  /** Why a connection has ended, as a name and as a text. Older versions, such as 5.66, lack this signal. */
+  /** Why a connection has ended: a name, a text. BlueZ 5.66, for instance, does not have this signal yet. */
   disconnected: signalRow(DEVICE_INTERFACE, 'Disconnected', 'ss'),
 } as const;
 
@@ -70,7 +73,7 @@ export const BLUEZ_ERRORS = {
   busy: 'org.bluez.Error.Busy',
   rejected: 'org.bluez.Error.Rejected',
   unknownObject: 'org.freedesktop.DBus.Error.UnknownObject',
-  /** The answer of older versions for an object that is gone. */
+  /** The answer of older versions of BlueZ in place of `unknownObject`. */
   unknownMethod: 'org.freedesktop.DBus.Error.UnknownMethod',
 } as const;
 
@@ -92,7 +95,7 @@ export const ADAPTER_PROPERTIES = {
 /** The value of `PowerState` for an adapter that rfkill has blocked. */
 export const POWER_BLOCKED = 'off-blocked';
 
-/** `Adapter` is a path. `RSSI` is only there while a scan finds the device. `Bonded` is new in BlueZ 5.66. */
+/** `Adapter` is a path. `RSSI` exists only while a scan finds the device. `Bonded` is new in BlueZ 5.66. */
 export const DEVICE_PROPERTIES = {
   Adapter: 's',
   Address: 's',
@@ -110,15 +113,15 @@ export const BATTERY_PROPERTIES = { Percentage: 'y' } as const satisfies Propert
 
 export const AGENT_INTERFACE = 'org.bluez.Agent1';
 /**
- * The node has neither a keyboard nor a display. A pairing that would need them is made without them, or
- * fails.
+ * This value tells BlueZ that the node has neither a keyboard nor a display. A pairing that would normally
+ * use one of the two is made without it, or fails.
  */
 export const AGENT_CAPABILITY = 'NoInputNoOutput';
 
 /**
  * BlueZ's calls to an agent. Their rows are those of signals, because a received call has the form of a
- * signal (`Signal` in method.ts). The first value, where there is one, is the device's path. The second one
- * is a number to compare, or the UUID of a service.
+ * signal (`Signal` in method.ts). The first value, where there is one, is the device's path. The second
+ * value is the number that people compare on both devices (`u`), or the UUID of a service (`s`).
  */
 export const AGENT_CALLS = {
   requestConfirmation: signalRow(AGENT_INTERFACE, 'RequestConfirmation', 'ou'),
@@ -128,10 +131,13 @@ export const AGENT_CALLS = {
   release: signalRow(AGENT_INTERFACE, 'Release', ''),
 } as const;
 
-/** A UUID of Bluetooth's own list: only 16 bits vary, such as `110b` (Assigned Numbers, "Service Class"). */
+/**
+ * A UUID of a service in the Bluetooth standard (Assigned Numbers, "Service Class"). These UUIDs differ only
+ * in 16 bits, such as `110b`, which the parentheses match.
+ */
 const LISTED_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
 
-/** Returns a function that returns true for the UUIDs of these services. */
+/** Returns a function that tests whether a UUID stands for one of `services`, written as their 16 bits. */
 const uuidTestFor =
   (...services: readonly string[]) =>
   (uuid: string): boolean =>
@@ -169,7 +175,7 @@ export const isSoundService = uuidTestFor(
 /** True for a service of loudspeakers and headphones, which play the sound that others send. */
 export const isPlayingService = uuidTestFor(A2DP_SINK, HEADSET, HANDS_FREE);
 
-/** True for the services that exist on an adapter only while a sound server serves sound there. */
+/** True for a service that an adapter has only while a sound server uses the adapter. */
 export const isSoundServerService = uuidTestFor(A2DP_SOURCE, A2DP_SINK);
 
 /** True for a service of keyboards, mice and remote controls. */

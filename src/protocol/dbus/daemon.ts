@@ -31,21 +31,21 @@ export const NAME_OWNER_CHANGED = signalRow(BUS_NAME, 'NameOwnerChanged', 'sss')
 export const PROPERTIES_CHANGED = signalRow(PROPERTIES_INTERFACE, 'PropertiesChanged', 'sa{sv}as');
 
 /**
- * The row of `GetAll`: interface -> its properties; '' means all interfaces. Called on the path of an
- * object.
+ * The row of `GetAll`: interface -> the properties of the interface, or of all interfaces if the argument is
+ * ''. The method is called on the path of an object.
  */
 export function getAll(destination: string) {
   return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('GetAll', ['s', 'a{sv}'], 'none');
 }
 
-/** The row of `Get`: interface, property -> its value. Called on the path of an object. */
+/** The row of `Get`: interface, property -> the value. The method is called on the path of an object. */
 export function getProperty(destination: string) {
   return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('Get', ['ss', 'v'], 'none');
 }
 
 /**
- * The row of `Set`: interface, property, value. Called on the path of an object. `methodsOf` would give the
- * value the type `unknown`.
+ * The row of `Set`: interface, property, value. The method is called on the path of an object. The row is
+ * not made by `methodsOf`, with which the value would have the type `unknown`.
  */
 export function setProperty<const E extends Effect>(
   destination: string,
@@ -65,8 +65,8 @@ export const OWNER_CHANGES_MATCH: Match = {
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
 /**
- * The expected signature of each property. Only the signatures of `CHECKS` can be checked at run time. A
- * received path (`o`) is a string. So a property that is a path has `s` here, and a list of paths has `as`.
+ * The expected signature of each property, which must be one of `CHECKS`. A received path (`o`) is a string,
+ * so a property that is a path has `s` here, and a list of paths has `as`.
  */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 
@@ -82,8 +82,9 @@ const CHECKS = {
   // check of `x` refuses a bigint, because the only `x` is a player's position, and JSON has no bigint.
   x: isInteger,
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
-  // Any number except NaN and infinity, which JSON lacks. A whole number is valid, too.
+  // NaN and infinity are refused, because JSON lacks them. A whole number is valid, too.
   d: Number.isFinite,
+  // A dictionary is received as an object. Arrays, and the bytes of `ay`, are objects for `typeof`, too.
   'a{sv}': (value: unknown): boolean =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
   as: (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string'),

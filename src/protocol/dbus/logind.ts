@@ -11,7 +11,10 @@ const managerMethod = methodsOf(LOGIND_NAME, '/org/freedesktop/login1', 'org.fre
  * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
  */
 export const LOGIND_METHODS = {
-  /** -> `yes`, `no`, `challenge` or `na`. The call itself fails if there is no polkit. */
+  /**
+   * -> `yes`, `no`, `challenge` (only with a password) or `na` (the machine cannot do it). An error is
+   * received in place of the reply if there is no polkit.
+   */
   canReboot: managerMethod('CanReboot', ['', 's'], 'none'),
   canPowerOff: managerMethod('CanPowerOff', ['', 's'], 'none'),
   /** -> a row for each inhibitor: what (words with colons between), who, why, mode, user id, process id. */
@@ -30,6 +33,6 @@ export const LOGIND_ERRORS = {
   noReply: 'org.freedesktop.DBus.Error.NoReply',
   accessDenied: 'org.freedesktop.DBus.Error.AccessDenied',
   operationInProgress: 'org.freedesktop.login1.OperationInProgress',
-  /** Since systemd 257, which applies inhibitors of the mode `block` to everybody. */
+  /** Sent since systemd 257, because inhibitors of the mode `block` apply to everybody since then. */
   blockedByInhibitorLock: 'org.freedesktop.login1.BlockedByInhibitorLock',
 } as const;

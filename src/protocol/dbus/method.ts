@@ -1,15 +1,17 @@
-// The form of a row in the tables of D-Bus, and how its signatures give the types of its values. Pure.
+// The form of a row in the tables of methods and signals, and how the signatures in a row become the types
+// of values. Pure.
 
 import type { MethodReply, Signature, Values } from './signatures.js';
 
 /**
- * The kind of thing that a method changes. A connection to a bus allows `none` and one other kind at most.
+ * The state that a method changes. A connection to a bus allows the methods of `none`, and those of one other
+ * kind at most.
  */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 /**
- * `Method` without type arguments is the type of any row. The argument of its `types` is then of type
- * `never`, and any function with one argument fits this.
+ * A row for one method. `Method` without type arguments is the type of any row: `types` is then
+ * `(args: never) => unknown`, to which the compiler can assign any function with one argument.
  */
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;
@@ -62,8 +64,9 @@ export function signalRow<S extends Signature>(
 }
 
 /**
- * A received signal. A received call of one of our methods has the same form. `sender` is a unique name, or
- * BUS_NAME (daemon.ts) for the bus itself. A variant in `values` has no signature.
+ * A received signal, or a received call of one of our methods, which has the same form. `sender` is a unique
+ * name, or BUS_NAME (daemon.ts) if the bus is the sender. A variant in `values` is only its value, without
+ * its signature.
  */
 export interface Signal {
   readonly sender: string;
@@ -74,11 +77,12 @@ export interface Signal {
   readonly values: readonly unknown[];
 }
 
-/** The values of the row's signal; undefined for any other signal, and for another signature. */
+/** The values of `signal`; undefined if it is not the signal of `row`, or has another signature. */
 export function signalValues<V>(row: SignalRow<V>, signal: Signal): V | undefined {
   const isSameSignal = signal.interface === row.interface && signal.member === row.member;
   if (!isSameSignal || signal.signature !== row.signature) return undefined;
-  // The bus never delivers a message whose values do not match its signature, so the values have this type.
+  // The bus never delivers a message whose values do not match its signature, so the values have the type
+  // `V`. The compiler does not know this, and allows `as V` only for a value of the type `unknown`.
   const values: unknown = signal.values;
   return values as V;
 }
@@ -90,8 +94,9 @@ export interface VariantValue {
 }
 
 /**
- * A match rule of the bus, which sends us the signals that have all these values. `sender` is a well-known
- * or a unique name. `Bus` (actors/bus/bus.ts) drops signals of any other sender.
+ * A match rule: the bus sends us the signals that have all these values. `arg0` and `arg2` are the first and
+ * the third value of a signal. `sender` is a well-known or a unique name. Other programs can send us signals
+ * that match no rule, so `Bus` (actors/bus/bus.ts) drops signals of any other sender.
  */
 export interface Match {
   readonly sender: string;
@@ -100,15 +105,15 @@ export interface Match {
   readonly path?: string;
   readonly path_namespace?: string;
   readonly arg0?: string;
-  /** Matches this name, and names that begin with it and a dot. */
+  /** The first value must be this name, or a name that begins with this name and a dot. */
   readonly arg0namespace?: string;
   readonly arg2?: string;
 }
 
-/** The text of the rule for the bus. */
+/** The text of a match rule, as the bus takes it. */
 export function matchRule(match: Match): string {
-  // An apostrophe cannot be escaped inside quotes. So the quotes end before it, and begin again after it:
-  // `it's` becomes `'it'\''s'` (D-Bus, "Match Rules").
+  // An apostrophe cannot be escaped inside quotes. So the quotes end before the apostrophe, which has a
+  // backslash there, and new quotes begin after it: `it's` becomes `'it'\''s'` (D-Bus, "Match Rules").
   const parts = Object.entries(match).map(([key, value]) => `${key}='${value.replaceAll("'", "'\\''")}'`);
   return ["type='signal'", ...parts].join(',');
 }

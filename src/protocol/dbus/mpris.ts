@@ -9,11 +9,11 @@ export const PLAYER_NAME_PREFIX = `${ROOT_INTERFACE}.`;
 export const PLAYER_PATH = '/org/mpris/MediaPlayer2';
 export const PLAYER_INTERFACE = `${PLAYER_NAME_PREFIX}Player`;
 export const TRACKLIST_INTERFACE = `${PLAYER_NAME_PREFIX}TrackList`;
-/** Stands for no track. A track that is added after it goes to the beginning of the list. */
+/** This id stands for no track. A track that is added after `NO_TRACK` becomes the first one of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 /**
- * Only playerctld has this interface. playerctld has a name like a player, and repeats the state of the
- * player that was active last (playerctl(1)). The interface lists the names of all players.
+ * Only playerctld has this interface, whose property lists the names of all players. playerctld has a name
+ * like a player, and repeats the state of the player that was active last (playerctl(1)).
  */
 export const PLAYERCTLD_INTERFACE = 'com.github.altdesktop.playerctld';
 
@@ -25,7 +25,7 @@ export function playerSignals(owner: string): Match {
   return { sender: owner, path: PLAYER_PATH };
 }
 
-/** The position, in microseconds, to which the player has jumped. */
+/** The new position in microseconds, after a jump. */
 export const SEEKED = signalRow(PLAYER_INTERFACE, 'Seeked', 'x');
 
 /**
@@ -49,13 +49,13 @@ export function playerMethods(owner: string) {
      * is beyond the end.
      */
     setPosition: playerMethod('SetPosition', ['ox', ''], 'players'),
-    /** Track ids -> metadata, each with `mpris:trackid`. */
+    /** Track ids -> the metadata of each track, with its id as `mpris:trackid`. */
     getTracksMetadata: tracklistMethod('GetTracksMetadata', ['ao', 'aa{sv}'], 'none'),
     goTo: tracklistMethod('GoTo', ['o', ''], 'players'),
     removeTrack: tracklistMethod('RemoveTrack', ['o', ''], 'players'),
-    /** URI, the track after which it is added, whether it plays at once. */
+    /** URI of the new track, the track before it in the list, whether the new track plays at once. */
     addTrack: tracklistMethod('AddTrack', ['sob', ''], 'players'),
-    /** `getAll`, `get` and `set` are called on PLAYER_PATH. */
+    /** `getAll`, `get` and `set` have no path in their rows, so each call of them must name PLAYER_PATH. */
     getAll: getAll(owner),
     get: getProperty(owner),
     set: setProperty(owner, 'players'),

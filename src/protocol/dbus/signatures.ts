@@ -1,8 +1,8 @@
 // Which signatures of D-Bus are in use, and which types their values have. `methodsOf` and `signalRow`
 // (method.ts) accept no other signature. Only the signature `ssv` of `setProperty` (daemon.ts) is not in
-// this file. Types only.
+// this file, because `setProperty` does not use `methodsOf`. Types only.
 
-/** An integer of 64 bits: a number if a number is exact, else a bigint. */
+/** An integer of 64 bits: a number if a number can be exact, else a bigint. */
 type Long = number | bigint;
 /**
  * A dictionary of variants. In a received one, each variant is only its value, without its signature. In an
@@ -16,7 +16,10 @@ type UnitFileChange = readonly [string, string, string];
 /** An inhibitor of logind: what, who, why, mode, user id, process id. */
 type Inhibitor = readonly [string, string, string, string, number, number];
 
-/** One value for each complete type of the signature (D-Bus Specification, "Type System"). */
+/**
+ * The types of the values of each signature. A signature is a sequence of complete types, each of which has
+ * one value (D-Bus Specification, "Type System"). The tables, such as avahi.ts, name the values.
+ */
 interface Signatures {
   '': readonly [];
   b: readonly [boolean];

@@ -26,8 +26,8 @@ export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: managerMethod('Subscribe', ['', ''], 'none'),
   /**
-   * Name -> state of the unit file. The reply is always current, but the property `UnitFileState` of a
-   * loaded unit is outdated until `Reload`.
+   * Name -> state of the unit file. The reply is always current. The property `UnitFileState` of a loaded
+   * unit is not: if unit files change, it has the old state until `Reload`.
    */
   getUnitFileState: managerMethod('GetUnitFileState', ['s', 's'], 'none'),
   /** Name, mode -> path of the job. */
@@ -39,13 +39,14 @@ export const SYSTEMD_METHODS = {
   /** Name. The unit's failure and its count of starts are forgotten. */
   resetFailedUnit: managerMethod('ResetFailedUnit', ['s', ''], 'units'),
   /**
-   * Names, runtime, force -> whether a file has an [Install] section; the changes, each (kind, link, target).
+   * Names, whether only until the next boot, whether links that exist are replaced -> whether a file has an
+   * [Install] section; the changes, each (kind, link, target).
    */
   enableUnitFiles: managerMethod('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
-  /** Names, runtime -> the changes, each (kind, link, target). */
+  /** Names, whether only until the next boot -> the changes, each (kind, link, target). */
   disableUnitFiles: managerMethod('DisableUnitFiles', ['asb', 'a(sss)'], 'units'),
   reload: managerMethod('Reload', ['', ''], 'units'),
-  /** Called on a unit's path. */
+  /** This method is called on a unit's path. Its row is explained at `getAll` in daemon.ts. */
   getAll: getAll(SYSTEMD_NAME),
 } as const;
 
@@ -57,13 +58,14 @@ export const SYSTEMD_SIGNALS = {
   /** Unit, path. */
   unitRemoved: signalRow(MANAGER_INTERFACE, 'UnitRemoved', 'so'),
   unitFilesChanged: signalRow(MANAGER_INTERFACE, 'UnitFilesChanged', ''),
-  /** True when a daemon-reload begins, false when it ends. */
+  /** The value is true when a daemon-reload begins, and false when it ends. */
   reloading: signalRow(MANAGER_INTERFACE, 'Reloading', 'b'),
 } as const;
 
 export const SYSTEMD_ERRORS = {
   alreadySubscribed: 'org.freedesktop.systemd1.AlreadySubscribed',
   noSuchUnit: 'org.freedesktop.systemd1.NoSuchUnit',
+  /** The answer of `getUnitFileState` if the unit has no file. */
   fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
 } as const;
 

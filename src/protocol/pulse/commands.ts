@@ -92,8 +92,8 @@ const RECORD_STREAM_ARGUMENTS = {
   channelMap,
   source: byIndex,
   /**
-   * Size of the server's buffer, in bytes. Sizes have the kind `index`, because they may be undefined. The
-   * server then chooses them.
+   * Size of the server's buffer, in bytes. Sizes have the kind `index`, because a size may be undefined, and
+   * the server then chooses it.
    */
   maxLength: index,
   corked: bool,
@@ -150,7 +150,7 @@ const PLAYBACK_STREAM_ARGUMENTS = {
   formats,
 };
 
-/** Arguments of both kinds of streams, with their values for a simple stream. */
+/** The arguments that have one and the same value in all streams that we create, of both kinds. */
 export const SIMPLE_STREAM = {
   maxLength: undefined,
   noRemap: false,
@@ -273,6 +273,7 @@ export function writeCommand<C extends CommandName>(
   args: RequestArgs<C>,
 ): Readable<Reply<C>> {
   const { code, write, reply } = COMMANDS[command];
+  // If one of these calls throws, the writer drops the unfinished frame.
   writer.begin(code, tag);
   write(writer, args);
   writer.end();

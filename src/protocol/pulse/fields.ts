@@ -67,7 +67,7 @@ export const channelMap = writableKind('channelMap', (writer, value: readonly nu
   writer.channelMap(value),
 );
 
-/** An integer of 64 bits with a sign. Becomes a number if that is exact, else a text of its digits. */
+/** An integer of 64 bits with a sign, read as a number if this is exact, else as the text of its digits. */
 export const s64: Readable<number | string> = {
   read: (reader) => {
     const value = reader.takeBytes(TYPE_TAG.s64, 8).readBigInt64BE();
@@ -84,7 +84,7 @@ export const formats: Writable<readonly Format[]> = {
   },
 };
 
-/** A field that only this protocol version and newer ones have. */
+/** A field that only this protocol version and newer ones have. The oldest version is 32. */
 export function since<T>(version: 33 | 34 | 35, kind: Readable<T>): Readable<T | undefined> {
   return { since: version, read: kind.read };
 }
@@ -94,7 +94,10 @@ type FieldTable = Readonly<Record<string, Readable<unknown>>>;
 /** The type that a field is read as: `typeof volume` makes `number`. */
 type FieldValue<Field> = Field extends Readable<infer Value> ? Value : never;
 
-/** Fields that may be missing: `{ name: typeof text, ports: Readable<Port[] | undefined> }` has `'ports'`. */
+/**
+ * The names of fields that may be missing: `{ name: typeof text, ports: Readable<Port[] | undefined> }`
+ * gives `'ports'`.
+ */
 type OptionalNames<F extends FieldTable> = {
   [K in keyof F]: undefined extends FieldValue<F[K]> ? K : never;
 }[keyof F];
@@ -109,18 +112,18 @@ export type RecordOf<F extends FieldTable> = {
   readonly [K in OptionalNames<F>]?: FieldValue<F[K]> | undefined;
 };
 
-/** The fields of a table in one protocol version. Made once per table, not once per record, to save time. */
+/** The fields of a table in one protocol version. To save time, it is not made anew for each record. */
 interface Layout {
   /** In wire order. */
   readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
   /**
-   * All names, with undefined as the values. Each record begins as a copy of it. To add the members one by
-   * one would take a tenth more time, and twice the heap.
+   * An object with all names, and undefined as their values. Each record begins as a copy of this object. To
+   * add the members one by one would take a tenth more time, and twice the heap.
    */
   readonly emptyRecord: Readonly<Record<string, unknown>>;
 }
 
-/** Only the compiler needs it: every version that `negotiate` (wire.ts) returns has a layout. */
+/** Only the compiler needs this layout: every version that `negotiate` (wire.ts) returns has a layout. */
 const EMPTY_LAYOUT: Layout = { rows: [], emptyRecord: {} };
 
 /** One layout for each version that we can read, oldest first. */
@@ -148,8 +151,8 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
 }
 
 /**
- * The most values that are kept of a list without a count. For comparison: PulseAudio 16 allows 256 streams
- * per sink.
+ * The most values that are kept of a list without a count. PulseAudio 16 allows half as many streams per
+ * sink: 256.
  */
 export const RECORDS_MAX = 512;
 

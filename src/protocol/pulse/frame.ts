@@ -5,17 +5,18 @@ import { WireError } from './wire.js';
 
 /** Five words of 32 bits, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
-/** The channel of commands. Any other channel is the index of a stream, and has its audio data. */
+/** The channel of commands. Any other channel is a stream's index, and the frame has its audio data. */
 export const CONTROL_CHANNEL = 0xffffffff;
 /**
- * After a longer payload, PulseAudio, PipeWire and libpulse end the connection. Real payloads are much
- * shorter: a list of 200 sink inputs has 0.3 MB.
+ * PulseAudio, PipeWire and libpulse end the connection after a payload that is longer than this, or empty.
+ * Real payloads are much shorter: a list of 200 sink inputs has 0.3 MB.
  */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * A frame that comes in pieces first gets a buffer for its header only. When the header is complete, a
- * shorter frame than this gets a buffer of its own length. A longer frame gets a buffer of at least this
- * size, which doubles as bytes arrive, because a header may announce more bytes than ever come.
+ * A frame that comes in pieces first gets a buffer for its header only. When the header is complete, a frame
+ * that is shorter than this gets a buffer of its own length. A longer frame gets a buffer of at least this
+ * size, which doubles as bytes arrive. It does not get its whole length at once, because a header may
+ * announce more bytes than ever come.
  */
 const STAGING_MIN_BYTES = 4096;
 
@@ -82,6 +83,7 @@ export class Framer {
       const isFrameStart = this.#stagedBytes === 0;
       const hasWholeHeader = isFrameStart && length - start >= HEADER_BYTES;
       const header = hasWholeHeader ? readHeader(chunk.view, start) : undefined;
+      // The frame's end has no meaning if the header is incomplete.
       const end = start + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
         start += this.#stage(received.subarray(start, length), deliver);

@@ -6,8 +6,8 @@ import { TEXT_MAX_BYTES } from './text-cache.js';
 /** At most this many entries of a list are kept: the first ones, and `ALWAYS_KEPT_KEYS` at any place. */
 const PROPS_MAX_ENTRIES = 128;
 /**
- * The limit for the keys and values of one list. Only entries of `ALWAYS_KEPT_KEYS` may exceed it. An ALSA
- * sink has 2 kB. 130 streams with 110 kB each filled a thread's whole heap
+ * The limit for the keys and values of one list. Only entries of `ALWAYS_KEPT_KEYS` may exceed it. The list
+ * of an ALSA sink has 2 kB. 130 streams with 110 kB each filled a thread's whole heap
  * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 const PROPS_MAX_BYTES = 8192;

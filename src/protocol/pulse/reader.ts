@@ -11,20 +11,21 @@ const TWO_TO_32 = 0x1_0000_0000;
 const TEXT_OVERHEAD_BYTES = 2;
 /** A property's value begins with its length, then the length again. Each is a type tag and four bytes. */
 const PROP_HEADER_BYTES = 10;
-/** How many bytes of a format's properties are kept. Those of PCM have 50. They are never published. */
+/** How many bytes of a format's properties are kept. PCM has 50. These properties are not published. */
 const FORMAT_PROPS_MAX_BYTES = 512;
 
 /** The kinds of values, and the type that each is read as. */
 export interface ValueTypes {
   readonly u32: number;
   readonly u8: number;
-  /** Undefined for the wire's "none". */
+  /** Undefined if the number on the wire is NONE. */
   readonly index: number | undefined;
   /** The index of the record's object. The cache finds the object's property lists by this index. */
   readonly ownIndex: number;
   readonly bool: boolean;
+  /** A raw volume: 0x10000 is 100 % (volume.ts). */
   readonly volume: number;
-  /** One per channel, raw (volume.ts). */
+  /** The raw volume of each channel. */
   readonly volumes: number[];
   /** Microseconds. A value above 2^53 - 1, the largest exact number, becomes that number. */
   readonly usec: number;
@@ -75,7 +76,7 @@ export class Reader {
   readonly #start: number;
   readonly #end: number;
   #offset: number;
-  /** The index of the object whose record is being read. */
+  /** The index of the object whose record is being read; 0 in a payload without an `ownIndex`. */
   #objectIndex: number;
 
   /** Reads the payload in [start, end) of a chunk. */

@@ -1,5 +1,6 @@
-// Which fields the server's records have, in wire order. `since` has the version that introduced a field
-// (PulseAudio's file PROTOCOL).
+// Which fields the server's records have, in wire order. `since` names the version that introduced a field
+// (PulseAudio's file PROTOCOL). `ValueTypes` in reader.ts explains the kinds of fields: an `excerpt` is a
+// text that may be cut, and `text` and `optionalText` are whole texts.
 
 import {
   bool,
@@ -56,7 +57,7 @@ const DEVICE_BEGINNING = {
   sampleSpec,
   channelMap,
   ownerModule: index,
-  /** One per channel, raw (volume.ts). */
+  /** The raw volume of each channel: 0x10000 is 100 % (volume.ts). */
   volume: volumes,
   muted: bool,
 };
@@ -74,6 +75,7 @@ const DEVICE_END = {
   volumeSteps: u32,
   card: index,
   ports: listAfterU32(record(PORT_INFO)),
+  /** An excerpt, because it is only published. */
   activePort: excerpt,
   formats: listAfterU8(format),
 };
@@ -101,7 +103,7 @@ export const SINK_INPUT_INFO = {
   sink: index,
   sampleSpec,
   channelMap,
-  /** One per channel, raw (volume.ts). It has a meaning only if `hasVolume` is true. */
+  /** The raw volume of each channel. It has a meaning only if `hasVolume` is true. */
   volume: volumes,
   bufferLatency: usec,
   sinkLatency: usec,
@@ -140,7 +142,7 @@ export const SOURCE_OUTPUT_INFO = {
 export const MODULE_INFO = {
   index: ownIndex,
   name: text,
-  /** A whole text, because the argument shows to whom the module belongs. */
+  /** A whole text, because the argument shows whether the daemon has loaded the module. */
   argument: optionalText,
   /** How many streams or devices use the module; undefined if that is unknown. */
   used: index,

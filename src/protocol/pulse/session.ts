@@ -20,7 +20,7 @@ import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
-/** PulseAudio and PipeWire refuse any other length. The content matters only where they check the cookie. */
+/** Sound servers refuse a cookie of any other length. Its content matters only where they check it. */
 const COOKIE_BYTES = 256;
 
 export interface SessionOptions {
@@ -36,7 +36,7 @@ export interface SessionOptions {
   readonly pendingMax: number;
 }
 
-/** Called by the session's methods. These functions may call the session again. */
+/** Functions that the session's methods call. They, too, may call methods of the session. */
 export interface SessionEvents {
   /** The handshake has succeeded: from now on requests are allowed. */
   onReady(version: number): void;
@@ -71,7 +71,10 @@ export class Session {
   #pending: PendingRequest[] = [];
   /** The tags of requests that have timed out. A tag is used again only after its late reply. */
   readonly #timedOutTags = new Set<number>();
-  /** The newest request's tag. The tag 0 follows the tag NONE - 1, so the first request gets 0. */
+  /**
+   * The newest request's tag. No request has the tag NONE, because messages of the server that answer no
+   * request have it. The tag 0 follows the tag NONE - 1, so the first request gets 0.
+   */
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;
@@ -93,7 +96,7 @@ export class Session {
     });
   }
 
-  /** Takes the first `length` of the received bytes. Bad bytes end the session; they do not throw. */
+  /** Takes the first `length` of the received bytes. Bad bytes end the session, and cause no exception. */
   receive(received: Uint8Array, length = received.length): void {
     try {
       this.#framer.push(received, this.#receiveFrame, length);
@@ -131,7 +134,7 @@ export class Session {
     return this.#writer.take();
   }
 
-  /** When `expire` must be called next, in ms of the clock of `now`; undefined if nothing is pending. */
+  /** The time at which `expire` must be called next, as its `now`; undefined if no request is pending. */
   nextDeadline(): number | undefined {
     let next: number | undefined;
     for (const { deadline } of this.#pending) if (next === undefined || deadline < next) next = deadline;
@@ -186,7 +189,7 @@ export class Session {
     }
     this.#version = version;
     // PipeWire handles requests in any order, and refuses those that it handles before the name. So requests
-    // wait for this reply.
+    // wait for the reply to SET_CLIENT_NAME.
     this.#sendHandshake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
@@ -257,8 +260,8 @@ export class Session {
   };
 
   /**
-   * Settles the request of a reply or an error. Both are dropped if the request has timed out. Throws
-   * WireError if there was no such request, or if the reply or error cannot be decoded.
+   * Settles the request that a reply or an error answers. If this request has timed out, the answer is
+   * dropped. Throws WireError if there was no such request, or if the answer cannot be decoded.
    */
   #settle(tag: number, reader: Reader, command: number): void {
     const request = this.#takePending(tag);

@@ -3,8 +3,8 @@
 /** How many texts are kept; a power of two. */
 const TEXT_SLOTS = 2048;
 /**
- * Longer texts are not kept, because they are rarely repeated. The bytes of all kept texts take 128 kB, and
- * their strings at most as much.
+ * Texts that are longer than this are not kept, because they are rarely repeated. The bytes of all kept
+ * texts take 128 kB, and their strings at most as much.
  */
 const CACHED_TEXT_MAX_BYTES = 64;
 /**
@@ -38,7 +38,7 @@ const OBJECT_PLACES = 512;
  */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECT_PLACES * LISTS_PER_OBJECT - 1;
-/** Longer lists are not kept, but decoded each time. The bytes of all kept lists take at most 2 MB. */
+/** Lists that are longer are decoded each time, not kept. The bytes of all kept lists take at most 2 MB. */
 const LIST_MAX_BYTES = 2048;
 /** Spare room behind a list's bytes, so that a list that has grown a little fits into the same array. */
 const SPARE_BYTES = 64;
@@ -64,7 +64,7 @@ class ListCache {
 
   /**
    * The list at this place if it equals the list that begins at `start` of a payload, else undefined. A place
-   * is LISTS_PER_OBJECT times the object's index, plus the number of the list.
+   * is LISTS_PER_OBJECT times the object's index, plus 0 or 1 for the list.
    */
   find(place: number, payload: Buffer, start: number): CachedList | undefined {
     const cached = this.#lists[place & PLACE_MASK];
@@ -127,6 +127,7 @@ export class TextCache {
     const firstWord = isShort ? shortWord(bytes, start, end) : words.getInt32(start);
     const lastWord = isShort ? firstWord : words.getInt32(end - WORD_BYTES);
     // The hash uses the length and both ends. To read all bytes would cost more than the rare collisions.
+    // The shift by 15 is the one that xxHash has before this factor.
     const mixed = Math.imul(firstWord + length, GOLDEN_FACTOR) ^ lastWord;
     const slot = Math.imul(mixed ^ (mixed >>> 15), PRIME_FACTOR) >>> SLOT_SHIFT;
     // A text is in one of two slots, such as 4 or 5. If there were only one slot for it, two keys with the
@@ -145,6 +146,7 @@ export class TextCache {
   #find(slot: number, firstWord: number, words: DataView, start: number, end: number): string | undefined {
     const cached = this.#texts[slot];
     const base = slot * CACHED_TEXT_MAX_BYTES;
+    // Each character of a cached text is one byte, so its length is also a number of bytes.
     if (cached?.length !== end - start || this.#words.getInt32(base) !== firstWord) return undefined;
     for (let at = start + WORD_BYTES; at < end; at += WORD_BYTES) {
       const wordStart = Math.min(at, end - WORD_BYTES);

@@ -10,7 +10,7 @@ export const RAW_MAX = 0x7fffffff;
 
 /** Channels on the left: front, rear, front beside the centre, side, top front, top rear (`channelmap.h`). */
 const LEFT_POSITIONS: ReadonlySet<number> = new Set([1, 5, 8, 10, 45, 48]);
-/** The same channels on the right. */
+/** The same kinds of channels on the right, in the same order. */
 const RIGHT_POSITIONS: ReadonlySet<number> = new Set([2, 6, 9, 11, 46, 49]);
 
 /** The fraction of a raw volume, with two decimals. */
@@ -56,12 +56,13 @@ export function loudestFractionOf(volume: readonly number[]): number {
 }
 
 /**
- * The balance from -1 (left only) to 1 (right only), with two decimals. It compares the averages of both
- * sides, like `pa_cvolume_get_balance`. 0 if a side has no channel.
+ * The balance from -1 (left only) to 1 (right only), with two decimals. It compares the average of the left
+ * with that of the right, like `pa_cvolume_get_balance`. It is 0 if a side has no channel.
  */
 export function balanceOf(volume: readonly number[], channelMap: readonly number[]): number {
   const left = averageOf(LEFT_POSITIONS, volume, channelMap);
   const right = averageOf(RIGHT_POSITIONS, volume, channelMap);
+  // Equal sides may both be silent, and then the divisions below would give NaN.
   if (left === undefined || right === undefined || left === right) return 0;
   const balance = left > right ? right / left - 1 : 1 - left / right;
   return Math.round(balance * 100) / 100;
@@ -83,10 +84,11 @@ export function rawVolumesOf(parts: ChannelParts, loudest: number): number[] {
 }
 
 /**
- * Returns the parts to remember after the raw volumes of the channels have been read. At silence `before` is
- * kept, because silent channels show no parts. It is also kept if `rawVolumesOf` makes the same volumes of
- * it. If quiet volumes replaced it, their rounding would change the parts more and more. A `before` for
- * another number of channels counts as absent.
+ * Returns the parts to remember after the raw volumes of the channels have been read. There are two cases in
+ * which `before` is kept. In the first, all channels are silent, so that they have no parts. In the second,
+ * `rawVolumesOf` makes the same volumes of `before`, which is then more exact: quiet volumes are rounded, so
+ * parts taken from them would change more and more. A `before` for another number of channels counts as
+ * absent.
  */
 export function rememberChannelParts(
   before: ChannelParts | undefined,
@@ -95,6 +97,7 @@ export function rememberChannelParts(
   const loudest = loudestOf(rawVolumes);
   const previous = before?.length === rawVolumes.length ? before : undefined;
   if (loudest === 0) return previous;
+  // The comparison rounds like `rawVolumesOf`, but makes no array.
   const givesSameVolumes =
     previous !== undefined &&
     rawVolumes.every((raw, channel) => raw === Math.round((previous[channel] ?? 0) * loudest));

@@ -1,6 +1,6 @@
 // The protocol versions, type tags and the error that reader and writer have in common. Pure.
 
-/** Older versions have other fields. */
+/** A server with an older version is refused, because its records have other fields. */
 export const OLDEST_VERSION = 32;
 /** The version that we offer. Newer ones only add fields that we do not need. */
 export const NEWEST_VERSION = 35;
@@ -11,13 +11,19 @@ export const NEWEST_VERSION = 35;
  */
 const VERSION_BITS = 0xffff;
 
-/** The lower of both versions, which both sides then use; undefined if it is older than OLDEST_VERSION. */
+/**
+ * The lower of the server's version and our own, which both sides then use; undefined if it is older than
+ * OLDEST_VERSION.
+ */
 export function negotiate(serverVersion: number): number | undefined {
   const version = Math.min(NEWEST_VERSION, serverVersion & VERSION_BITS);
   return version < OLDEST_VERSION ? undefined : version;
 }
 
-/** ASCII characters, as in PulseAudio's `pulsecore/tagstruct.h`. Texts and bools have two type tags each. */
+/**
+ * Each value on the wire begins with one of these ASCII characters (PulseAudio's `pulsecore/tagstruct.h`).
+ * Texts and bools have two type tags each.
+ */
 export const TYPE_TAG = {
   text: 0x74, // t
   noText: 0x4e, // N
@@ -54,7 +60,10 @@ export function describeTypeTag(byte: number | undefined): string {
  */
 export const NONE = 0xffffffff;
 
-/** The other side has broken the protocol, or a value does not fit it. Caught where frames are handled. */
+/**
+ * The other side has broken the protocol, or a value does not fit it. The code that handles frames catches
+ * this error.
+ */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }

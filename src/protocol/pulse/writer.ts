@@ -20,7 +20,7 @@ const CHANNELS_MAX = 32;
 const NO_BYTES = new Uint8Array(0);
 
 export class Writer {
-  /** The present buffer. Bytes that have been taken are never overwritten, as they may still be read. */
+  /** Bytes that have been taken are never overwritten, because the socket may still read them. */
   #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   /** The start of the first complete frame that has not been taken. */
   #untakenStart = 0;
@@ -32,6 +32,7 @@ export class Writer {
   /** Begins a frame, with the command's code and tag. What was written of an unfinished frame is dropped. */
   begin(code: number, tag: number): void {
     this.#writtenEnd = this.#completeEnd;
+    // This is the room for the header, which `end` writes.
     this.#grow(HEADER_BYTES);
     this.u32(code);
     this.u32(tag);
@@ -44,8 +45,8 @@ export class Writer {
     const payloadStart = start + HEADER_BYTES;
     bytes.writeUInt32BE(this.#writtenEnd - payloadStart, start);
     bytes.writeUInt32BE(CONTROL_CHANNEL, start + 4);
-    // Offset and flags are 0. With Node's `fill` the whole frame would take a seventh longer
-    // (bench/FIGURES.md, "A change of a volume").
+    // The rest of the header, offset and flags, is 0. With Node's `fill` the whole frame would take a
+    // seventh longer (bench/FIGURES.md, "A change of a volume").
     for (let at = start + 8; at < payloadStart; at += 1) bytes[at] = 0;
     this.#completeEnd = this.#writtenEnd;
   }
@@ -61,6 +62,7 @@ export class Writer {
   u32(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
       throw new WireError(`${value} is not a u32`);
+    // Most values are numbers, so this makes room once, and not by `#tag` and `#word`.
     const at = this.#grow(5);
     this.#buffer[at] = TYPE_TAG.u32;
     this.#buffer.writeUInt32BE(value, at + 1);
@@ -76,6 +78,7 @@ export class Writer {
   }
 
   optionalText(value: string | undefined): void {
+    // On the wire, a NUL ends the text.
     if (value?.includes('\0')) throw new WireError('a text with a NUL in it');
     this.#tag(value === undefined ? TYPE_TAG.noText : TYPE_TAG.text);
     if (value !== undefined) this.#text(value, Buffer.byteLength(value));
@@ -88,7 +91,7 @@ export class Writer {
     this.#buffer.set(value, at);
   }
 
-  /** Microseconds, as the reader returns them. */
+  /** `value` is in microseconds, as the reader returns them. The wire has it as two words. */
   usec(value: number): void {
     this.#tag(TYPE_TAG.usec);
     this.#word(Math.floor(value / TWO_TO_32));
@@ -130,6 +133,7 @@ export class Writer {
       this.#word(lengthWithNul);
       this.#text(value, byteLength);
     }
+    // An absent text in the place of a key ends the list.
     this.optionalText(undefined);
   }
 
@@ -165,14 +169,14 @@ export class Writer {
     this.#buffer.writeUInt32BE(value, at);
   }
 
-  /** Adds a NUL at the end. */
+  /** Writes the text, and a NUL after it. */
   #text(value: string, byteLength: number): void {
     const at = this.#grow(byteLength + 1);
     this.#buffer.write(value, at);
     this.#buffer[at + byteLength] = 0;
   }
 
-  /** Makes room for `more` bytes, in a new buffer if need be. Returns where they begin. */
+  /** Makes room for `more` bytes, in a new buffer if need be. Returns where this room begins. */
   #grow(more: number): number {
     if (this.#writtenEnd + more > this.#buffer.length) this.#replaceBuffer(more);
     const at = this.#writtenEnd;
@@ -180,7 +184,10 @@ export class Writer {
     return at;
   }
 
-  /** Replaces the buffer by another one, with the bytes that have not been taken and room for `more`. */
+  /**
+   * Replaces the buffer by another one, with the bytes that have not been taken and room for `more`. The new
+   * buffer has at least twice the needed size, so that a long frame is not copied for each of its values.
+   */
   #replaceBuffer(more: number): void {
     const first = this.#untakenStart;
     const untaken = this.#writtenEnd - first;

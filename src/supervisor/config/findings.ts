@@ -22,13 +22,13 @@ export interface ConfigEntry {
   readonly content: YamlContent;
 }
 
-/** A longer text from a file is cut in messages. */
+/** In messages, a text from a file is cut to this length. */
 const QUOTED_MAX_CHARACTERS = 60;
 
 /** A key in another section counts this many edits more: people mistype a key more often than its section. */
 const OTHER_SECTION_PENALTY = 1;
 
-/** The text in quotes on one line, without passwords. */
+/** The text in quotes on one line, cut, and without passwords. */
 export function quoted(text: string): string {
   const masked = withoutPassword(text);
   const cut = masked.length > QUOTED_MAX_CHARACTERS ? `${masked.slice(0, QUOTED_MAX_CHARACTERS)}...` : masked;
@@ -45,7 +45,7 @@ export function keyPath(parent: string, name: string): string {
   return parent === '' ? printedName : `${parent}.${printedName}`;
 }
 
-/** For instance `the text "abc"`, `8018`, `a list`. */
+/** Names a value in a message, for instance `the text "abc"`, `8018` or `a list`. */
 export function describe(content: YamlContent): string {
   if (content === null) return 'nothing';
   if (Array.isArray(content)) return 'a list';
@@ -82,8 +82,9 @@ export class Findings {
   }
 
   /**
-   * Warns of a key that does not exist. `path` is its dotted path, split into names. `knownPaths` are the
-   * dotted paths that exist. There must be at least one.
+   * Warns of a key that does not exist. `path` is the key's path, split into names. `knownPaths` are the
+   * dotted paths that exist. There must be at least one. All these paths begin at the same place: at the top
+   * of the configuration, or in the map that is a key's value.
    */
   addUnknownKey({ keyAt, key }: ConfigEntry, path: readonly string[], knownPaths: readonly string[]): void {
     this.addWarning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, knownPaths)}`);
@@ -111,8 +112,8 @@ function finding(place: Location, key: string, text: string): Finding {
 }
 
 /**
- * The known path whose last part is most like that of `path`. If several are equally near, the nearest
- * section decides.
+ * The known path whose last name is most like that of `path`. A path in another section counts as less near
+ * (OTHER_SECTION_PENALTY). If several are equally near, the one with the nearest section is returned.
  */
 function nearestKey(path: readonly string[], knownPaths: readonly string[]): string {
   const section = path.slice(0, -1).join('.');

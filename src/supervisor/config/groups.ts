@@ -13,6 +13,7 @@ import {
 import { outputName } from './texts.js';
 
 const GROUPS_MAX = 8;
+/** The name becomes a part of an output's name in the sound server. */
 const GROUP_NAME = /^[a-z0-9_-]{1,32}$/;
 
 const outputNames = listOfDifferentTexts(checkedText('the name of an output', outputName));
@@ -31,6 +32,7 @@ const group: ValueReader<GroupChoice> = (entry, context) => {
   if (!(content instanceof Map)) return reportExpected('a map of label and outputs', entry, context);
   const fields = readFields<GroupChoice>({ label, outputs }, content, context);
   if (!content.has('outputs')) context.findings.addProblem(valueAt, `${key}.outputs`, 'is required');
+  // The spread is not enough for the compiler, because in `fields` any member may be absent.
   return fields.outputs === undefined ? undefined : { ...fields, outputs: fields.outputs };
 };
 

@@ -47,7 +47,7 @@ function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
   return { byDefault: () => undefined, read };
 }
 
-/** This many nodes of the house may be configured. This node asks each of them once a minute. */
+/** At most this many other nodes may be configured, because this node asks each of them once a minute. */
 const NODES_MAX = 32;
 
 const bindTarget = readers.checkedText('an interface name, an IP address or "all"', texts.bindTarget);
@@ -75,7 +75,7 @@ export const KEYS = {
     outputs: key({}, readers.byName(readers.outputChoice)),
     groups: key({}, groups),
     listen: key({}, listen),
-    /** In ms. */
+    // The latency is in ms.
     listenLatency: key(100, readers.integer(50, 1000)),
   },
   power: {
@@ -137,7 +137,7 @@ export const KEYS = {
   },
 };
 
-/** From `{ ui: { enabled: key(true, readers.flag) } }` it makes `{ ui: { enabled: boolean } }`. */
+/** This type turns `{ ui: { enabled: key(true, readers.flag) } }` into `{ ui: { enabled: boolean } }`. */
 type ValuesIn<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends {
     readonly byDefault: (environment: Environment) => infer Value;
@@ -177,7 +177,10 @@ export function pathsIn(table: KeyTable, path = ''): readonly string[] {
   });
 }
 
-/** In the settings, the section of each child has the child's name. */
+/**
+ * In the settings, the section of each child has the child's name. Two sections get further members, which
+ * their backends need although they are no keys of the section.
+ */
 export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;
   const { checkUnit, upgradeUnit } = others.upgrade;
@@ -187,6 +190,7 @@ export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Setti
   return {
     ...others,
     systemd: { ...systemd, internal },
+    // Only `tonearm bench` sets `actsByItself` to false afterwards.
     audio: { ...audio, actsByItself: true, serveCookie, apiPort: others.api.port },
   };
 }

@@ -4,10 +4,12 @@
 import { byCheckedName, checkedText, type ValueReader } from './readers.js';
 import { deviceName } from './texts.js';
 
+/** At most this many inputs can be played at outputs. */
 const INPUTS_MAX = 8;
 
 const output = checkedText('the name of an output', deviceName);
 
+/** The map leads from the name of an input to the name of the output that plays this input. */
 export const listen: ValueReader<Readonly<Record<string, string>>> = byCheckedName(output, {
   max: INPUTS_MAX,
   nounPlural: 'inputs',

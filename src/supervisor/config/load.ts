@@ -12,7 +12,7 @@ import { type ConfigFile, type Configuration, resolve, type WrongConfiguration }
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
-/** This limit also bounds the cost of parsing: 64 KiB of brackets take about a second and 60 MB. */
+/** The limit bounds the cost of parsing: 64 KiB of brackets take about a second and 60 MB. */
 const FILE_MAX_BYTES = 64 * 1024;
 
 /** A folder `conf.d` has at most this many files. */
@@ -38,7 +38,7 @@ export interface LoadedConfiguration extends Configuration {
 /** The error is a line for people that says why the file cannot be read. */
 type ConfigFileResult = Result<ConfigFile, string>;
 
-/** If a file is wrong or cannot be read, the result has failed. Rejects only because of a bug. */
+/** If a file is wrong or cannot be read, the result has failed. Only a bug makes the promise reject. */
 export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
@@ -46,6 +46,7 @@ export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
     configPath === undefined
       ? firstExisting(directory, systemConfig)
       : (readConfig(configPath) ?? missingFile(configPath));
+  // Without a main file there is no folder `conf.d`, because this stands beside the main file.
   if (mainFile === undefined) return resolve([], request);
   if (!mainFile.ok) return failed({ problems: [mainFile.error], warnings: [] });
   const { path } = mainFile.value;
@@ -56,6 +57,7 @@ export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
     else problems.push(result.error);
   }
   if (problems.length > 0) return failed({ problems, warnings: [] });
+  // If the request has a `secretFault`, it replaces ours.
   const resolved = await resolve(files, { secretFault, ...request });
   return resolved.ok ? success({ ...resolved.value, source: path }) : resolved;
 }
@@ -69,7 +71,7 @@ function firstExisting(directory: string | undefined, systemConfig: string): Con
   return usersFile ?? readConfig(systemConfig);
 }
 
-/** Sorted by the names of the files. Hidden files are left out. */
+/** The YAML files of the folder, sorted by name. Hidden files are left out. */
 function dropIns(folder: string): readonly ConfigFileResult[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
@@ -79,12 +81,13 @@ function dropIns(folder: string): readonly ConfigFileResult[] {
     return names.sort().map((name) => readConfig(join(folder, name)) ?? missingFile(join(folder, name)));
   } catch (error) {
     const { code, text } = systemFault(error);
+    // A folder `conf.d` may be absent. ENOTDIR is a problem here, because then `conf.d` is a file.
     if (code !== 'ENOENT') return [failed(problemAt(folder, text))];
     return isDanglingLink(folder) ? [failed(problemAt(folder, BROKEN_LINK))] : [];
   }
 }
 
-/** Undefined if there is no such file. */
+/** Returns undefined if there is no such file. */
 function readConfig(path: string): ConfigFileResult | undefined {
   const failedBecause = (text: string, line?: number) => failed(problemAt(path, text, line));
   try {
@@ -103,14 +106,15 @@ function readConfig(path: string): ConfigFileResult | undefined {
   } catch (error) {
     const { code, text } = systemFault(error);
     if (code === 'ENOENT' && isDanglingLink(path)) return failedBecause(BROKEN_LINK);
+    // After ENOTDIR there is no such file either, because what should be a folder above it is a file.
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : failedBecause(text);
   }
 }
 
 /**
- * To be called if nothing can be opened at `path`. True if it is a dangling link, or if a directory above it
- * is one, for instance a link to a disk that is not mounted. Then there should be a configuration, so the
- * defaults must not be used.
+ * To be called if nothing can be opened at `path`. True if `path`, or a directory above it, is a link to
+ * nothing, for instance to a disk that is not mounted. Such a link means that there should be a
+ * configuration, so the defaults must not be used.
  */
 function isDanglingLink(path: string): boolean {
   const linkStats = fs.lstatSync(path, { throwIfNoEntry: false });
@@ -137,7 +141,10 @@ function readBounded(path: string): Result<Buffer, string> {
   }
 }
 
-/** Undefined if nothing is wrong with the secret. No other user may have the right to read its file. */
+/**
+ * Returns what is wrong with the file of a secret; undefined if nothing is. The file's mode must not let
+ * other users read it.
+ */
 function secretFault(path: string): string | undefined {
   try {
     const stats = fs.statSync(path);

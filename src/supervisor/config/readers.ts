@@ -48,7 +48,8 @@ export const control: ValueReader<ControlChoice> = unconverted(
 export const integer = (min: number, max: number): ValueReader<number> =>
   unconverted(
     `a whole number from ${min} to ${max}`,
-    (value): value is number => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+    (content): content is number =>
+      Number.isInteger(content) && Number(content) >= min && Number(content) <= max,
   );
 
 export const fraction = unconverted(
@@ -80,12 +81,12 @@ export function duration(min: string, max: string): ValueReader<number> {
   };
 }
 
-/** Accepts 0, too, which means never. */
+/** The reader accepts 0, too, which means "never". */
 export function zeroOr(read: ValueReader<number>): ValueReader<number> {
   return (entry, context) => (secondsIn(entry.content) === 0 ? 0 : read(entry, context));
 }
 
-/** The words are in lower case. The file may have capitals. */
+/** `words` are in lower case. The file may have capitals. */
 export function oneOfWords<const W extends string>(words: readonly W[]): ValueReader<W> {
   return (entry, context) => {
     const lowerCase = String(entry.content).toLowerCase();
@@ -95,14 +96,14 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 }
 
 /**
- * `kind` is a noun with its article. Messages do not show a `secret` text, because somebody may have written
- * a password there by mistake.
+ * `kind` is the noun for such a text, with its article. Messages do not display the value of a `secret` key,
+ * because somebody may have written a password there instead of the name of a file.
  */
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
-    // A secret value of any type is checked as a text, because `reportExpected` would display a number. The
-    // errors of `check` do not quote the text.
+    // A secret that is no text is checked as a text, because `reportExpected` would display it. The errors
+    // of `check` do not quote the text.
     const isSecret = secret !== undefined;
     if (typeof content !== 'string' && !isSecret) return reportExpected(kind, entry, context);
     const text = String(content);
@@ -123,7 +124,7 @@ export function listOf<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   };
 }
 
-/** No name may occur twice in the list. */
+/** `nameOf` returns the name of an item. No name may occur twice in the list. */
 export function listOfDifferent<T>(
   readItem: ValueReader<T>,
   nameOf: (value: T) => string,
@@ -165,6 +166,7 @@ export function shortListOfDifferentTexts(
   };
 }
 
+/** An empty value is refused, although `listOf` would accept it. */
 export function flagOrList<T>(readItem: ValueReader<T>): ValueReader<boolean | readonly T[]> {
   return (entry, context) => {
     const { content } = entry;
@@ -174,7 +176,7 @@ export function flagOrList<T>(readItem: ValueReader<T>): ValueReader<boolean | r
   };
 }
 
-/** A single value becomes a list of one item. */
+/** A single value becomes a list of one item. An empty value is such an item, and `readItem` reports it. */
 export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, context) => {
     const items = Array.isArray(entry.content) ? entry.content : [entry];
@@ -228,7 +230,7 @@ export function byCheckedName<T>(
   };
 }
 
-/** One value for everything, or a map of values by name. */
+/** The file may have one value for everything, or a map of values by name. */
 export function oneOrByName<T>(readItem: ValueReader<T>): ValueReader<T | Readonly<Record<string, T>>> {
   return (entry, context) => {
     const read = entry.content instanceof Map ? byName(readItem) : readItem;
@@ -236,7 +238,7 @@ export function oneOrByName<T>(readItem: ValueReader<T>): ValueReader<T | Readon
   };
 }
 
-/** For an unknown field there is only a warning. */
+/** Reads the fields of a map by their readers. An unknown field causes only a warning. */
 export function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
   map: ReadonlyMap<string, ConfigEntry>,

@@ -23,14 +23,15 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/** Warnings and problems are lines `FILE:LINE:COL: key: what is wrong`, sorted by file. */
 export interface Configuration {
   readonly settings: Settings;
-  /** The settings in the shape of the file. */
+  /** The values from which the settings are made, with the sections and keys of the file. */
   readonly values: KeyValues;
+  /** Lines as in `WrongConfiguration`. */
   readonly warnings: readonly string[];
 }
 
+/** Problems and warnings are lines `FILE:LINE:COL: key: what is wrong`, in the order of the files. */
 export interface WrongConfiguration {
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
@@ -46,14 +47,14 @@ export async function resolve(
   const findings = new Findings(files.map(({ path }) => path));
   const roots: ConfigEntry[] = [];
   for (const { path, text } of files) {
-    // The YAML reader is loaded only if there is a file. It has 1.2 MB, and takes about 15 of the 16 ms of
-    // this function (bench/FIGURES.md, "The start").
+    // The YAML reader is loaded only if there is a file. It has 1.2 MB, and to load it takes about 15 of the
+    // 16 ms of this function (bench/FIGURES.md, "The start").
     const { parseConfig } = await import('./yaml.js');
     const root = parseConfig(path, text, findings);
     if (root !== undefined) roots.push(root);
   }
-  // Nobody knows the keys of a file that cannot be parsed. The check of the other files would report these
-  // keys as missing.
+  // The keys in a file that cannot be parsed are unknown. A required key that is only in this file would be
+  // reported as missing. So the values are not checked at all.
   const areAllParsed = roots.length === files.length;
   const values = areAllParsed ? valuesFrom(roots, environment, findings) : undefined;
   const { problems, warnings } = findings;
@@ -107,7 +108,10 @@ function entriesIn(section: ConfigEntry | undefined, findings: Findings): Entrie
   return new Map<string, ConfigEntry>();
 }
 
-/** Sections get our names. A section may not have two names, not even in two files. */
+/**
+ * Our names are those in `KEYS`. They replace the names of another program (`SECTION_ALIASES`). Both names
+ * of a section together are a problem, even if they are in two files.
+ */
 function withOurSectionNames(entries: EntriesByKey, findings: Findings): EntriesByKey {
   const sections = new Map<string, ConfigEntry>();
   for (const [writtenName, entry] of entries) {
@@ -129,7 +133,10 @@ interface SectionContext {
   readonly writtenKeys: Map<string, ConfigEntry>;
 }
 
-/** A key without a value and without a default is left out. */
+/**
+ * A key without a value and without a default is left out. A wrong value counts as none: its problem is in
+ * `findings`, so nobody uses the default that replaces it.
+ */
 function readSection(
   table: KeyTable,
   entries: EntriesByKey,
@@ -159,10 +166,11 @@ function readSection(
 
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
-  // A key that is true is written in a file, because the default is false.
+  // The default of `upgrade.enabled` is false. So if the value is true, the key is in a file, and
+  // `enabledAt` is defined. The missing key has no place, so its problem gets this one.
   const enabledAt = writtenKeys.get('upgrade.enabled')?.valueAt;
-  // The written key is checked, and not the value. A wrong `upgrade.resultFile` has no value, but has been
-  // reported already.
+  // `writtenKeys` is checked instead of the value, because a wrong `upgrade.resultFile` has no value either,
+  // but has been reported already.
   if (upgrade.enabled && enabledAt !== undefined && !writtenKeys.has('upgrade.resultFile'))
     findings.addProblem(enabledAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, writtenKeys, findings);
@@ -182,7 +190,7 @@ function reportBrokerProblems(
   { secretFault }: Environment,
   findings: Findings,
 ): void {
-  // A key that is true is written in a file, because the default is false.
+  // The checks of `mqtt.enabled` and `mqtt.url` are like those of two keys in `reportConflicts`.
   const enabledAt = writtenKeys.get('mqtt.enabled')?.valueAt;
   if (mqtt.enabled && enabledAt !== undefined && !writtenKeys.has('mqtt.url'))
     findings.addProblem(enabledAt, 'mqtt.url', 'is required when mqtt.enabled is true');
@@ -202,7 +210,7 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], writtenKeys: EntriesByKe
     const key = `upgrade.${name}`;
     const otherKey = keysByPath.get(normalizedPath);
     if (otherKey !== undefined) {
-      // One of the two may be a default, which has no place in a file.
+      // One of the two paths may be the default of its key, which then has no entry.
       const entry = writtenKeys.get(key) ?? writtenKeys.get(otherKey);
       if (entry !== undefined)
         findings.addProblem(entry.valueAt, entry.key, `${key} and ${otherKey} are the same file`);

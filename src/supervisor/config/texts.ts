@@ -7,7 +7,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 /** The converted text, or the reason why it is not valid. */
 type CheckResult = Result<string, string>;
 
-/** A leading `~` in a path becomes `home`, which is '' if there is no home directory. */
+/** Only paths need `home`, which replaces a leading `~`. It is '' if there is no home directory. */
 export type TextCheck = (text: string, home: string) => CheckResult;
 
 type Objection = readonly [reason: string, appliesTo: RegExp | ((text: string) => boolean)];
@@ -49,7 +49,7 @@ const interfaceName = acceptUnless(
 /** The limit of RFC 1035, section 2.3.4, for the form with dots. */
 const HOST_MAX_CHARACTERS = 253;
 
-/** Labels of RFC 1123 with dots between them, such as `node.lan`. Home networks also use the underscore. */
+/** Labels of 1 to 63 characters (RFC 1123) with dots between them. Home networks also use the underscore. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 /** The scheme, the host and the port of an origin such as `https://radio.lan:8443` or `http://[::1]`. */
@@ -62,7 +62,10 @@ export function bindTarget(text: string): CheckResult {
   return mayBeAddress && isIP(text) !== 0 ? success(text) : interfaceName(text);
 }
 
-/** `*`, or an origin as browsers send it: lower case, without the scheme's default port. */
+/**
+ * Accepts `*`, or an origin as browsers send it: lower case, without the scheme's default port. `isHostName`
+ * accepts a host such as `1.2.3.999`, but `URL` takes such a host for an IPv4 address, and refuses it.
+ */
 export function corsOrigin(text: string): CheckResult {
   if (text === '*') return success(text);
   const parts = ORIGIN.exec(text);
@@ -145,7 +148,10 @@ export function outputLabel(text: string): CheckResult {
  */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
-/** The name of an output of a group. The sound server gets it in a list, in which nothing can be quoted. */
+/**
+ * The name of an output of a group. The sound server gets it in a list, in which nothing can be quoted. The
+ * sinks of groups themselves have the prefix `tonearm.`.
+ */
 export const outputName = acceptUnless(
   ['a name has 1 to 127 characters', doesNotMatch(DEVICE_NAME_LENGTH)],
   ['a name has no blank, comma, quote or backslash', /[\s\p{Cc},"'\\]/u],
@@ -163,7 +169,10 @@ export const deviceName = acceptUnless(
   ['a name does not begin with @', /^@/],
 );
 
-/** User name and password are refused, because they would be displayed with the address. */
+/**
+ * User name and password are refused, because they would be displayed with the address. `URL` accepts
+ * `mqtt://` without a host. After the rule with `canParse`, `new URL` cannot throw in the rules below it.
+ */
 export const brokerUrl = acceptUnless(
   ['it does not begin with mqtt:// or mqtts://', doesNotMatch(/^mqtts?:\/\//i)],
   ['it has no host', (text) => !URL.canParse(text) || new URL(text).hostname === ''],
@@ -178,8 +187,8 @@ const addressOfNode = acceptUnless(
   ['a node has no user and password', hasCredentials],
   ['nothing may follow the host and port', hasPath],
   ['port 0 cannot be used', hasPortZero],
-  // The record of a node has a port but no scheme, so the port must show the scheme. The last two rules
-  // refuse `https://radio.lan:8443` and `http://radio.lan:443`.
+  // The record of a node has a port but no scheme, so the port must show the scheme. The two rules
+  // below refuse `https://radio.lan:8443` and `http://radio.lan:443`.
   ['https is only possible at port 443', /^https:\/\/[^/]*:(?!443\/?$)\d+\/?$/i],
   ['port 443 is for https', /^http:\/\/[^/]*:443\/?$/i],
 );
@@ -215,7 +224,7 @@ const TOPIC_MAX_BYTES = 256;
 export const mqttTopic = acceptUnless(
   [`it is longer than ${TOPIC_MAX_BYTES} bytes`, isLongerThan(TOPIC_MAX_BYTES)],
   ['it holds a wildcard, + or #', /[+#]/],
-  // MQTT 5, section 1.5.4
+  // These characters are those of MQTT 5, section 1.5.4.
   ['it holds a control or another character that MQTT forbids', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
   ['topics that begin with $ belong to the broker', /^\$/],
   ['one of its levels is empty', /^$|\/$|\/\//],
@@ -230,7 +239,7 @@ export const url = acceptUnless(
   [`it is longer than ${URL_MAX_BYTES} bytes`, isLongerThan(URL_MAX_BYTES)],
 );
 
-/** The limit of MQTT for a text. */
+/** The limit of MQTT for a text, such as the user name for the broker. */
 const MQTT_TEXT_MAX_BYTES = 65_535;
 
 export const userName = acceptUnless(

@@ -8,14 +8,17 @@ import { unitName, url } from './texts.js';
 
 export const unit: ValueReader<string> = checkedText('a unit name', unitName);
 
-/** `mpd.service` or `{name, url}`. */
+/** An item of the list is a name such as `mpd.service`, or a map `{name, url}`. */
 const listedUnit: ValueReader<UnitEntry> = (entry, context) => {
   const { valueAt, key, content } = entry;
+  // A number or an empty value is probably meant as a name, so `unit` reports it. A list is neither
+  // a name nor a map.
   if (Array.isArray(content)) return reportExpected('a unit name or a map of name and url', entry, context);
   if (!(content instanceof Map)) {
     const name = unit(entry, context);
     return name === undefined ? undefined : { name };
   }
+  // `readFields` reports no missing field.
   if (!content.has('name')) context.findings.addProblem(valueAt, keyPath(key, 'name'), 'is required');
   const fields = readFields<UnitEntry>({ name: unit, url: checkedText('a URL', url) }, content, context);
   return fields.name === undefined ? undefined : { ...fields, name: fields.name };

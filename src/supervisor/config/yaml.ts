@@ -27,9 +27,16 @@ import {
 } from './findings.js';
 import type { KeyValues } from './keys.js';
 
-/** At most this many syntax problems of a file are reported. The first one usually causes the others. */
+/**
+ * At most this many syntax problems of a file are reported, and as many warnings. The first one usually
+ * causes the others.
+ */
 const SYNTAX_PROBLEMS_MAX = 10;
 
+/**
+ * Merge keys (`<<`) and tags such as `!!binary` are of YAML 1.1. Messages have no place and no lines of the
+ * file, because `Findings` adds the place. The package itself prints nothing.
+ */
 const OPTIONS = {
   version: '1.2',
   schema: 'core',
@@ -91,7 +98,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Con
       const written = quoted(`*${alias.source}`);
       return reportSyntax(alias.range?.[0] ?? 0, `the alias ${written} has no anchor before it`);
     }
-    // The call enforces the package's limit for what aliases may make. Its result is not needed.
+    // This call throws if the aliases stand for too many values. Its result is not needed.
     document.toJS();
     const root = entryOf(document.contents, document, '', locationOf);
     const content = root.content ?? new Map();
@@ -99,8 +106,8 @@ export function parseConfig(file: string, text: string, findings: Findings): Con
     findings.addProblem(root.valueAt, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
     return undefined;
   } catch (error) {
-    // The package throws a ReferenceError if aliases make too much. An alias that contains itself overflows
-    // the stack, which is a RangeError.
+    // The package throws a ReferenceError if the aliases stand for too many values. An anchor's value that
+    // contains an alias of this anchor overflows the stack, which is a RangeError.
     if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
     return reportSyntax(0, 'its aliases or its nesting make it too large');
   }
@@ -158,6 +165,7 @@ export function effectiveYaml(values: KeyValues): string {
     schema: 'core',
     // Folded lines are correct YAML, but hard to search.
     lineWidth: 0,
+    // Otherwise the second of two keys with the same list would be an alias.
     aliasDuplicateObjects: false,
   });
 }

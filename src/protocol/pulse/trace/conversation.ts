@@ -1,5 +1,5 @@
-// Decides which command each frame of a traced connection is, which request a reply answers, and what its
-// values are called. It never throws, and changes frames only to decline shared memory.
+// Decides which command each frame of a traced connection has, which request a reply answers, and what the
+// values of a frame are called. It never throws, and changes frames only to decline shared memory.
 
 import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
@@ -41,7 +41,7 @@ const OFFSET_START = 8;
 const SEEK_POSITION = 19;
 /** Names of PA_SEEK_*. */
 const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
-// Positions in the frame of a command. Each value begins with its type tag.
+// Positions in the frame of a command. Each value begins with its type tag, so a u32 takes five bytes.
 const CODE_START = HEADER_BYTES;
 /** The tag of the command, by which its reply is found. */
 const TAG_START = CODE_START + 5;
@@ -67,6 +67,7 @@ const PENDING_MAX = 4096;
 /** How many values without a name are decoded of one message: the first ones. */
 const UNNAMED_MAX = 64;
 
+/** A command's number is its index in `MESSAGES`. */
 const commandCode = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
 const ERROR = commandCode('ERROR');
 const REPLY = commandCode('REPLY');
@@ -87,7 +88,8 @@ export class Conversation {
 
   /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
-    // NONE stands for a number that the frame lacks.
+    // NONE stands for a number that the frame lacks. It is also the tag of messages that answer no request.
+    // No message and no pending request has the number NONE, so a search by it finds nothing.
     const { command: code = NONE, tag = NONE } = commandAndTagOf(frame);
     const isReply = from === 'server' && code === REPLY;
     const isError = from === 'server' && code === ERROR;

@@ -14,22 +14,27 @@ export type TraceItem =
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
 /**
- * In the lines for people, a longer text is cut to this length. In JSON it has at most TEXT_MAX_BYTES
- * (text-cache.ts).
+ * The lines for people have at most this much of a text. The lines of JSON have the whole text, which the
+ * reader has cut to TEXT_MAX_BYTES (text-cache.ts).
  */
 const TEXT_MAX_CHARACTERS = 160;
+/** The time has room for 9999 s, a point and six decimals. */
 const TIME_COLUMNS = 11;
 /**
  * Characters that a terminal may obey: controls, marks of direction, ends of lines, and characters without a
- * width. JSON itself escapes only the first 32 controls.
+ * width. `JSON.stringify` escapes only the first 32 controls.
  */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
+/** The escapes are valid JSON, because the characters can occur only inside of its quoted texts. */
 export function jsonLine(line: TraceLine): string {
   return escapeUnprintable(JSON.stringify(line, withoutEmptyLists));
 }
 
-/** For JSON.stringify, which leaves a member out if this returns undefined. */
+/**
+ * `JSON.stringify` calls this for each member, and leaves the member out if the result is undefined. The
+ * lists `unnamed` and `declined` (`DecodedMessage`) are empty in most messages. Other empty lists stay.
+ */
 function withoutEmptyLists(key: string, value: unknown): unknown {
   const isUsuallyEmpty = key === 'unnamed' || key === 'declined';
   const isEmpty = Array.isArray(value) && value.length === 0;
@@ -42,6 +47,7 @@ export function textLine(line: TraceLine): string {
 }
 
 function arrowOf(from: Side | undefined): string {
+  // A note about the connection comes from neither side.
   if (from === undefined) return ' ';
   return from === 'client' ? ' > ' : ' < ';
 }

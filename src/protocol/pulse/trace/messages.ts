@@ -1,6 +1,6 @@
 // The names of all commands of the protocol, versions 32 to 35, and of the fields of their requests and
-// replies (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). Types are not needed, because the
-// wire has them.
+// replies (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). The types of the fields are not
+// needed, because each value on the wire begins with its type.
 
 import { COMMANDS, type CommandArguments, type CommandName } from '../commands.js';
 import { byIndex } from '../fields.js';
@@ -41,8 +41,9 @@ function parseFields(text: string): MessageFields {
 }
 
 /**
- * The fields of one of the daemon's tables. `details` is a text in the form of FIELD. It has the fields that
- * have a naming or are a list. Fields that the table lacks are ignored.
+ * The fields of one of the daemon's tables, which lacks the namings and the lists. `details` adds these. It
+ * is a text of fields in the form of FIELD. Fields in `details` that the table lacks are ignored, so that
+ * several tables can share one text.
  */
 function fieldsOfTable(
   table: CommandArguments | Readonly<Record<string, object>>,
@@ -64,8 +65,8 @@ function fieldsOfTable(
 const RECORDS: Readonly<Record<string, MessageFields>> = {
   OBJECT: parseFields('index name'),
   /**
-   * The server's `cookie` is no secret. This random number distinguishes one life of the server from the
-   * next.
+   * The field `cookie` of the server may be traced, because it is not the secret of AUTH. It is a random
+   * number that distinguishes one life of the server from the next.
    */
   SERVER: fieldsOfTable(records.SERVER_INFO),
   SINK: fieldsOfTable(records.SINK_INFO, 'state:deviceState ports*PORT formats*'),
@@ -91,10 +92,11 @@ const RECORDS: Readonly<Record<string, MessageFields>> = {
 export const recordFields = (name: string): MessageFields => RECORDS[name] ?? [];
 
 /**
- * A line for each command, in the order of their numbers: its name, its fields, and after the arrow the
- * fields of its reply. A command that the daemon sends has no fields here, because they are in COMMANDS. The
- * commands with AUTOLOAD have none because they were removed in 0.9.15. The fields of an EXTENSION are
- * followed by the fields of its module, which have no names here.
+ * The commands, one on a line, in the order of their numbers. A line has the command's name, the fields of
+ * the request, and after the arrow the fields of the reply. If the daemon sends the command, the line lacks
+ * the fields of the request, because they are in COMMANDS. The commands with AUTOLOAD have no fields: these
+ * commands were removed in PulseAudio 0.9.15. The two fields of EXTENSION are followed by those that its
+ * module defines, which have no names here.
  */
 const LINES = `
   ERROR error:fault
@@ -204,10 +206,10 @@ const LINES = `
   SEND_OBJECT_MESSAGE path message parameters -> response
 `;
 
-/** The fields in COMMANDS that have a naming or are a list, whatever command they belong to. */
+/** The details of the fields in COMMANDS. A field has the same details in each command that has it. */
 const ARGUMENT_DETAILS = 'version:protocolVersion mask:facilities formats*';
 
-/** Each command at the index of its number. */
+/** The index of a command is its number. */
 export const MESSAGES = LINES.trim()
   .split('\n')
   .map((line) => {

@@ -45,10 +45,10 @@ const ENCODINGS = [
  */
 const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   text: (reader) => fields.excerpt.read(reader) ?? null,
-  /** 0xffffffff mostly means "none", as with indices. It becomes null. */
+  /** A u32 is read like an index: 0xffffffff becomes null, because it means "none" in most fields. */
   u32: (reader) => fields.index.read(reader) ?? null,
   u8: fields.u8.read,
-  /** An integer of 64 bits without a sign. Becomes a number if that is exact, else a text of its digits. */
+  /** The integer becomes a number if a number can have it exactly, else a text of its digits. */
   u64: (reader) => {
     const value = reader.takeBytes(TYPE_TAG.u64, 8).readBigUInt64BE();
     return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
@@ -58,19 +58,20 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
     const { format, ...others } = fields.sampleSpec.read(reader);
     return { format: SAMPLE_FORMATS[format] ?? format, ...others };
   },
-  /** Only the number of bytes, because the bytes may be a secret. */
+  /** The trace has only the number of bytes, because the bytes may be a secret, such as the cookie. */
   bytes: (reader) => {
-    // The length is in the four bytes after the type tag. If the frame lacks them, `takeBytes` throws.
+    // The length is in the four bytes after the type tag. If the frame is too short for the length or for
+    // the bytes, `takeBytes` throws.
     const unread = reader.unreadBytes();
     const length = unread.length < 5 ? 0 : unread.readUInt32BE(1);
     reader.takeBytes(TYPE_TAG.bytes, 4 + length);
     return `${length} bytes`;
   },
   bool: fields.bool.read,
-  /** In seconds, since the epoch or since another moment. */
+  /** The wire has seconds and microseconds, since the epoch or another moment. The trace has seconds. */
   time: (reader) => {
     const words = reader.takeBytes(TYPE_TAG.time, 8);
-    // The sum of microseconds is exact, so only the division rounds.
+    // The sum, in microseconds, is exact. Only the division rounds.
     return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
   },
   usec: fields.usec.read,
@@ -84,7 +85,7 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
 };
 
-/** These type tags are the whole value: no bytes follow them. `yes` and `no` are values of `bool`. */
+/** These type tags are whole values, which no bytes follow. Each belongs to the type on its right. */
 const VALUE_TAG_TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
 
 /** Reads the next value. Throws WireError at the end of the frame, and at an unknown type tag. */
@@ -97,7 +98,7 @@ export function readTypedValue(reader: Reader): TypedValue {
   return { type, value: read(reader) };
 }
 
-/** The name of a number, or the number if it has none. */
+/** Returns what the trace has instead of a number: its name or names. A number without a name stays. */
 export type Naming = (value: number) => Value;
 
 /** A number is the index of its name in this list. */
@@ -113,8 +114,8 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
   deviceState: nameFrom(['running', 'idle', 'suspended']),
 
   /**
-   * The lower bits only. The upper bits are the flags of shared memory, which `DecodedMessage.declined`
-   * names.
+   * The lower 16 bits are the version. The upper ones are flags of shared memory, which
+   * `DecodedMessage.declined` names.
    */
   protocolVersion: (word) => word & 0xffff,
 
@@ -123,7 +124,10 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
     return name === 'UNLISTED' ? code : name;
   },
 
-  /** For example 'sink change'. The object's index is the next field, so NONE stands for it here. */
+  /**
+   * The name has the form `sink change`. `decodeEvent` needs an index, too. This is the next field of the
+   * message, so NONE stands for it here.
+   */
   event: (word) => {
     try {
       const { facility, type } = decodeEvent(word, NONE);
