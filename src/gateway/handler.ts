@@ -266,9 +266,10 @@ function refuseAndClose(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * It is unclear where an ambiguous request ends, so no bytes after it may be answered as a request. The
- * answer waits until the whole packet is parsed. If the packet has another request, uWebSockets.js closes the
- * connection instead, without any answer (docs/development/what-we-learnt.md, "uWebSockets.js").
+ * It is unclear where an ambiguous request ends. So the bytes that follow must not be answered as a request.
+ * The refusal waits until the whole packet is parsed. If there is another request in the packet,
+ * uWebSockets.js closes the connection before, without any answer (docs/development/what-we-learnt.md,
+ * "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

@@ -179,7 +179,7 @@ export class SoundConnection implements CommandConnection {
     const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readTogether);
     this.#profileSwitch = profileSwitch;
     this.#reading.isSwitching = true;
-    // `send` delays the reading of this card. `release` needs only the kind.
+    // `send` has delayed the reading of this card by `hold`. `release` ends the delay of this kind of record.
     this.#reading.release({ kind: 'card' });
     readTogether();
     return profileSwitch.ended;
@@ -196,7 +196,7 @@ export class SoundConnection implements CommandConnection {
       this.#link.close({ kind: 'timeout', command });
       return;
     }
-    // After another failure, the state may lack records, so the connection is not usable either.
+    // A failure of any other kind may leave the state without records, so the connection is not usable.
     const detail = error.kind === 'server' ? error.meaning : error.kind;
     this.#link.close({ kind: 'protocol-violation', detail: `${command} failed: ${detail}` });
   }
@@ -206,7 +206,7 @@ export class SoundConnection implements CommandConnection {
     if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
     if (!isConsistent) return;
     const profileSwitch = this.#profileSwitch;
-    // `endIfComplete` also ends a switch whose outputs are all there.
+    // `endIfComplete` ends the switch if all its outputs are there. Otherwise it returns false.
     const isSwitchIncomplete = profileSwitch !== undefined && !profileSwitch.endIfComplete();
     if (isSwitchIncomplete) return;
     this.#profileSwitch = undefined;

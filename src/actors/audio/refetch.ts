@@ -84,8 +84,9 @@ const NO_READS: readonly ReadRequest[] = [];
  * A list is never read at the same time as single records. PipeWire may reply to both out of order, and an
  * older record would then replace one of a newer list.
  *
- * If an event comes while its record is being read, the record is not read again. PulseAudio and PipeWire
- * keep events and replies about one record in order. So the reply, which comes later, contains the change.
+ * If an event comes while its record is being read alone, the record is not read again (`onChanged`).
+ * PulseAudio and PipeWire keep events and replies about one record in order. So the reply, which comes later,
+ * contains the change.
  */
 export class Refetch {
   readonly #kind: ReadKind;
@@ -120,7 +121,7 @@ export class Refetch {
 
   /** To be called when an event says that the record is new or has changed. */
   onChanged(index: number): void {
-    // If the index was removed since the read began, the reply is outdated, and so lacks the change.
+    // A removed index may be that of a new record now. The reply to an earlier read is about the old record.
     const isChangeInReply = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
     if (!isChangeInReply) this.markRecord(index);
   }
@@ -136,7 +137,7 @@ export class Refetch {
     this.#delayedRecord = undefined;
   }
 
-  /** Makes the record due. If it is being read now, it is read once more. */
+  /** Makes the record due, even if it is being read now. */
   markRecord(index: number): void {
     const willListBeRead = this.#listState === 'due' || this.#isListStale;
     if (willListBeRead) return;
@@ -197,8 +198,8 @@ export class Refetch {
 }
 
 /**
- * A command that waits until its record has been read again. It is the running command, or an earlier one
- * that has been answered already, because its time ran out.
+ * A command that waits until its record has been read again. Most often it is the running command. An
+ * earlier command may still be here, although its client was answered when its time ran out.
  */
 export interface ReadWaiter {
   readonly read: ReadRequest;
@@ -216,17 +217,17 @@ export class ReadWaiters {
 
   /**
    * Removes and returns the waiters of this record. If the read is that of a whole list, these are all
-   * waiters of its kind. To be called when a read begins, because its reply resolves these waiters. Also to
-   * be called when the record is removed.
+   * waiters of its kind. To be called when a read begins. The caller resolves these waiters at the reply, and
+   * later waiters wait for the next read. Also to be called when the record is removed.
    */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;
-    const settled = this.#waiters.filter(({ read }) => {
+    const taken = this.#waiters.filter(({ read }) => {
       const isIncluded = index === undefined || index === read.index;
       return read.kind === kind && isIncluded;
     });
-    this.#waiters = this.#waiters.filter((waiter) => !settled.includes(waiter));
-    return settled;
+    this.#waiters = this.#waiters.filter((waiter) => !taken.includes(waiter));
+    return taken;
   }
 
   /** Resolves all waiters, because nothing will be read any more. */

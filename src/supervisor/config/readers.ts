@@ -102,8 +102,8 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
-    // A secret that is no text is checked as a text, because `reportExpected` would display it. The errors
-    // of `check` do not quote the text.
+    // For a secret of another type, `reportExpected` would display the value. So the value is checked as a
+    // text, because the errors of `check` do not quote it.
     const isSecret = secret !== undefined;
     if (typeof content !== 'string' && !isSecret) return reportExpected(kind, entry, context);
     const text = String(content);
@@ -135,6 +135,7 @@ export function listOfDifferent<T>(
       const value = readItem(entry, context);
       if (value === undefined) return undefined;
       const name = nameOf(value);
+      // A problem is reported at the place of the name.
       const { valueAt, key } = nameEntry(entry);
       const firstLine = firstLines.get(name);
       if (firstLine === undefined) firstLines.set(name, valueAt.line);
@@ -262,7 +263,7 @@ export const outputChoice: ValueReader<OutputChoice> = (entry, context) =>
     ? readFields<OutputChoice>({ label, hidden: flag, startVolume: fraction }, entry.content, context)
     : reportExpected('a map of label, hidden and startVolume', entry, context);
 
-/** The entry with the name of a list's item: the member `name` of a map, else the item itself. */
+/** The entry in which a list's item has its name: the member `name` of a map, else the item itself. */
 export function nameEntry(item: ConfigEntry): ConfigEntry {
   const name = item.content instanceof Map ? item.content.get('name') : undefined;
   return name ?? item;

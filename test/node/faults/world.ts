@@ -81,8 +81,10 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
   const isYes = (part: string): boolean => parseSection<{ data: string[] }>(sections, part).data[0] === 'yes';
   const players = [...sections.keys()].filter((part) => part.startsWith('player '));
   const units = UNITS.map((unit) => unit.join('/'));
+  // The upgrade unit is a oneshot, so systemd calls it `activating` while it runs.
   const isRunning = sections.get('upgrading') === 'activating';
   // An upgrade that was killed has written no status (`UPGRADE` in faulted-node.ts), and counts as failed.
+  // While it runs, this has no effect.
   const hasFailed = hasUpgradeBegun && sections.get('upgrade ended') !== '0';
   const stateAtRest = hasFailed ? 'failed' : 'idle';
   return {
