@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { remark } from '../remark.js';
 import { freePort } from '../tools/free-port.js';
 import { skipReason } from '../tools/requirements.js';
-import { until } from '../until.js';
+import { Hopeless, until } from '../until.js';
 
 const MACHINE_USER = 'pi';
 /** The port inside the machine at which its door runs scripts (`DOOR` in packaging/machine.mjs). */
@@ -94,10 +94,12 @@ export class Machine {
 
   /** Resolves when the machine's systemd has started everything that it starts at boot. */
   async untilBooted(): Promise<void> {
-    const knock = async (): Promise<boolean> =>
-      (await this.#run('root', 'true', '', KNOCK_DEADLINE_MS)).status === 0;
-    const ended = this.#ended.then(() => Promise.reject(new Error('QEMU ended')));
-    await Promise.race([until('the machine runs a command', knock, BOOT_DEADLINE_MS), ended]);
+    const knock = async (): Promise<boolean> => {
+      const { exitCode, signalCode } = this.#qemu;
+      if (exitCode !== null || signalCode !== null) throw new Hopeless('QEMU ended');
+      return (await this.#run('root', 'true', '', KNOCK_DEADLINE_MS)).status === 0;
+    };
+    await until('the machine runs a command', knock, BOOT_DEADLINE_MS);
     // The command fails with `degraded`, because some services need devices that this machine lacks.
     await this.root('systemctl is-system-running --wait || true');
   }
