@@ -13,8 +13,8 @@ interface SheetProps {
 }
 
 /**
- * What is outside of an open sheet is inert and in the dark. So the notice of a failure in the sheet is in the
- * sheet, unless the sheet has been closed meanwhile.
+ * While a sheet is open, the rest of the page is dark and inert. So the sheet has the notice of a failure in
+ * it, unless the sheet has been closed meanwhile.
  */
 export function Sheet({ title, onClose, children }: SheetProps) {
   const id = useId();
