@@ -125,4 +125,17 @@ describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, 
     await sheet.getByRole('alert').getByText('Play on Kitchen did not work').tap({ trial: true });
     await sheet.getByRole('button', { name: 'Play on Living room', pressed: true }).waitFor();
   });
+
+  test('a refusal that comes after the sheet was closed is shown on the page', async () => {
+    await openPage();
+    const answer = node.backends.hold();
+    await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();
+    const sheet = page.getByRole('dialog', { name: 'Play on' });
+    await sheet.getByRole('button', { name: 'Play on Kitchen' }).tap();
+    await commandsAre({ do: 'default', output: '1', move: true });
+    await sheet.getByRole('button', { name: 'Close' }).tap();
+    await sheet.waitFor({ state: 'detached' });
+    answer.resolve({ ok: false, error: { fault: 'refused', detail: 'It is used by another' } });
+    await page.getByRole('alert').getByText('Play on Kitchen did not work').tap({ trial: true });
+  });
 });
