@@ -173,7 +173,7 @@ export const isSoundService = uuidTestFor(
 );
 
 /** True for a service of loudspeakers and headphones, which play the sound that others send. */
-export const isPlayingService = uuidTestFor(A2DP_SINK, HEADSET, HANDS_FREE);
+export const isPlayingService = uuidTestFor(A2DP_SINK, HEADSET, HEADSET_HS, HANDS_FREE);
 
 /** True for a service that an adapter has only while a sound server uses the adapter. */
 export const isSoundServerService = uuidTestFor(A2DP_SOURCE, A2DP_SINK);

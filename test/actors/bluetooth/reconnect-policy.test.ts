@@ -8,6 +8,7 @@ import { ManualClock } from '../../manual-clock.js';
 import { A2DP_SINK, A2DP_SOURCE, PHONE, pathOf, SPEAKER } from './scripted-bluez.js';
 
 const HEADSET = '00001108-0000-1000-8000-00805f9b34fb';
+const HEADSET_HS = '00001131-0000-1000-8000-00805f9b34fb';
 const SECOND_MS = 1_000;
 /** `STEADY_MS` of reconnect-policy.ts. */
 const STEADY_MS = 60_000;
@@ -47,6 +48,7 @@ type StartRow = readonly [what: string, wish: ReconnectWish, facts: Partial<Blue
 const DUE_AT_START: readonly StartRow[] = [
   ['a loudspeaker', ALL_LOUDSPEAKERS, {}],
   ['a headset', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET], Icon: 'audio-headset' }],
+  ['a headset with the older service', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET_HS], Icon: 'audio-headset' }],
   ['a device of the list', [PHONE, SPEAKER], { UUIDs: [] }],
 ];
 for (const [what, wish, facts] of DUE_AT_START) {
