@@ -32,7 +32,8 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
 
   /**
    * Runs a script as ann. The script must succeed. Resolves with all that it prints, also on standard error.
-   * The outer shell has the script in `$0`.
+   * Root's shell becomes ann's shell. Root's shell gets the script as `$0`, and passes it on as the command of
+   * ann's shell.
    */
   async function runAsAnn(script: string): Promise<string> {
     const inside = `export XDG_RUNTIME_DIR=/run/user/$(id -u); { ${script}\n} 2>&1`;
@@ -74,7 +75,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
     assert.match(await node().shell('id -nG ann'), /\baudio\b/);
   });
 
-  test('after a restart of the machine the service runs without a login, on its own Node, and carries out commands', async () => {
+  test('after a restart of the machine the service runs without a login, on its own Node.js, and carries out commands', async () => {
     await node().reboot();
     const startUnit = () => node().ask('POST', '/services/user/hello.service/start');
     await until('the systemd backend carries out a command', async () => (await startUnit()).status === 202);
@@ -100,7 +101,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
     assert.equal(await node().isThere(LINGER_FILE), false);
     const remaining = await node().shell('find /home/ann -name "*tonearm*" ! -path "*/pulse/*"');
     assert.equal(remaining, '');
-    // Root has added this rule. `rm` fails if it is gone.
+    // Root's second command, `sed`, has made this rule. `rm` fails if it is gone.
     await node().shell(`rm ${POLKIT_RULE}`);
   });
 });
