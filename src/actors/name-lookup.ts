@@ -1,5 +1,5 @@
-// Looks up host names by a child process, because a child process can be killed. With Node's own look-up, the
-// daemon could not end while a name server is silent.
+// Looks up host names by a child process, because a child process can be killed. With Node.js's own look-up,
+// the daemon could not end while a name server is silent.
 
 import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns';
@@ -10,11 +10,11 @@ const LOOKUP_MAX_MS = 10_000;
 /** This is enough for a name with hundreds of addresses. */
 const OUTPUT_MAX_BYTES = 64 * 1024;
 /**
- * The code of Node's error if the output is too long. Node kills the program, and still gives the output up
- * to the bound.
+ * The code of Node.js's error if the output is too long. Node.js kills the program, and still returns the
+ * output up to the bound.
  */
 const OUTPUT_TOO_LONG = 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
-/** Names of this machine, such as `localhost` and `a.localhost.`, which Node finds without a name server. */
+/** Names of this machine, such as `localhost` and `a.localhost.`. Node.js needs no name server for them. */
 const LOCALHOST = /^(?:.*\.)?localhost\.?$/i;
 
 interface Address {
@@ -24,8 +24,8 @@ interface Address {
 
 /**
  * Looks up the name of one peer by a child process. The caller begins a look-up only after the last one has
- * ended. Node's own look-up calls getaddrinfo, which blocks one of the few threads that Node has for files,
- * and cannot be ended.
+ * ended. Node.js's own look-up calls getaddrinfo, which blocks one of the few threads that Node.js has for
+ * files, and cannot be ended.
  */
 export class NameLookup {
   #running: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined;
@@ -38,7 +38,7 @@ export class NameLookup {
 
   /**
    * Returns the option `lookup` for one `net.connect`. Undefined for an IP address and for localhost, because
-   * Node's own look-up of these asks no name server.
+   * Node.js's own look-up of these asks no name server.
    */
   lookupFor(host: string): LookupFunction | undefined {
     if (LOCALHOST.test(host) || isIP(host) !== 0) return undefined;
@@ -50,7 +50,7 @@ export class NameLookup {
           else if (options.all === true) callback(null, [...addresses]);
           else callback(null, first.address, first.family);
         },
-        // Node's own look-up is used where the program is missing, or cannot be started now.
+        // Node.js's own look-up is used where the program is missing, or cannot be started now.
         () => lookup(name, options, callback),
       );
     };
@@ -100,7 +100,7 @@ function addressesInOutput(output: string): readonly Address[] {
     .filter(({ family }) => family !== 0);
 }
 
-/** The error that Node's own look-up would give. */
+/** The error that Node.js's own look-up would give. */
 function noAddressError(name: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: 'ENOTFOUND' });
 }

@@ -37,7 +37,7 @@ const BATCH_ITEMS_MAX = 1024;
 export interface Publisher {
   /**
    * A backend sends `up` after it has put all its records. When it sends `connecting`, it need not drop
-   * them, because the journal does so. The journal keeps some, such as units (`dropsWhenAway` in
+   * them: the journal drops them itself, except for some that it keeps, such as units (`dropsWhenAway` in
    * gateway/journal.ts).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
@@ -206,7 +206,7 @@ async function run<S, C>(
           else publishAnswer(publisher, message.id, actor.handle?.(message.command));
         } else if (kind === 'ping') {
           publisher.add({ kind: 'pong', id: message.id, thread: threadReport() });
-          // Pings also reach an idle thread, so unused memory is given back then (host/idle-heap.ts).
+          // Unused memory is released at pings, because they also reach an idle thread (host/idle-heap.ts).
           heap.shrink();
         } else if (kind === 'stop') endWork();
         else if (kind === 'watch levels') actor.watchLevels?.(message.isWatched);

@@ -34,9 +34,9 @@ const RETRY_AFTER_MS = 50;
 /** A script must not wait long for a daemon that is absent. The next line makes up for a lost line. */
 const RETRY_MAX_MS = 1_000;
 /**
- * No line follows `end`. If `end` is lost, the upgrade counts as running until there has been no
- * connection for ten minutes (`QUIET_MS` in actors/upgrade/run.ts). This wait is
- * longer than the start of the daemon, which takes seconds on a slow board.
+ * No line follows `end`. If `end` is lost, the upgrade counts as running until there has been no connection
+ * for ten minutes (`QUIET_MS` in actors/upgrade/run.ts). This wait is longer than the start of the daemon,
+ * which takes seconds on a slow board.
  */
 const END_RETRY_MAX_MS = 15_000;
 /** The errors of a connection while the daemon restarts. The daemon has not read the line then. */
@@ -146,8 +146,9 @@ function beginOrStepLine(
 }
 
 /**
- * Writes the line and waits until the daemon has read it, because the script may end directly afterwards.
- * Tries again for `retryMs` while the daemon is absent, because it may be restarting. Never rejects.
+ * Writes the line and waits until the daemon has read it. The script may end directly afterwards, and a line
+ * that is read after the script's unit has ended does not change the run. Tries again for `retryMs` while
+ * the daemon is absent, because it may be restarting. Never rejects.
  */
 export async function writeProgress(
   line: string,

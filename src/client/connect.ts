@@ -149,8 +149,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * A stream begins with `connected`. The node sends `love` after some silence, as a sign of life, and `bye`
-   * before it ends.
+   * A stream begins with `connected`. The node sends `love` as a sign of life after some silence, so the
+   * client has caught up then. The node sends `bye` before it ends.
    */
   #onServerInfo(word: string): void {
     this.#hasReceivedBye = word === 'bye';

@@ -9,8 +9,8 @@ const CLOCK_SET_MS = 2000;
 
 export class NodeClock {
   /**
-   * True after a stream's first `love`, the node's sign of life. Only events after it are certainly new, so
-   * only they can show that a clock was set.
+   * True after a stream's first `love`, which the node sends only after a silence. Events before it may
+   * arrive late, for example behind a long snapshot. So only later ones can show that a clock was set.
    */
   hasCaughtUp = false;
   /**

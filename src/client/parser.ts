@@ -33,8 +33,8 @@ export class EventParser {
   }
 
   /**
-   * Yields the events that `text` completes. While an event is yielded, `lastEventId` is the event's id, or
-   * the last id before an event that has none. Throws a RangeError if an event gets too long.
+   * Yields the events that `text` completes. While an event is yielded, `lastEventId` is the event's id. If
+   * the event has none, `lastEventId` is the last id before. Throws a RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
     const received = this.#unfinishedLine + (this.#endsInCr && text.startsWith('\n') ? text.slice(1) : text);

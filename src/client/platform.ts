@@ -1,5 +1,5 @@
-// The types of browsers and Node that the client's declarations need. A project that has neither the types of
-// the DOM nor those of Node compiles, too. In such a project each type is a simpler one. Types only.
+// The types of browsers and Node.js that the client's declarations need. A project that has neither the
+// types of the DOM nor those of Node.js compiles, too, with a simpler type for each. Types only.
 
 interface SignalLike {
   readonly aborted: boolean;

@@ -182,8 +182,9 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], nameOf) }),
   'node.removed': ({ nodes }, gone) => ({ nodes: drop(nodes, [gone], nameOf) }),
   'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
-  // A new scan begins with no discovered devices. A device that was known is removed from the discovered
-  // devices, because the node may just have forgotten it.
+  // A new scan begins with no discovered devices. A device that was known until now is removed from the
+  // discovered devices, because this event may mean that the node has forgotten it. If the scan finds the
+  // device once more, `bluetooth.discovered` adds it again.
   'bluetooth.updated': ({ bluetooth: before, discovered }, bluetooth) => ({
     bluetooth,
     discovered:

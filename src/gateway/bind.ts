@@ -45,7 +45,7 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const notes: string[] = [];
   for (const bindEntry of bind) {
     // An entry without a dot or a colon is an interface. It is not passed to `isIP`, because the first call
-    // of `isIP` makes Node compile its regular expression for IPv6, which takes 4 ms of CPU. By default
+    // of `isIP` makes Node.js compile its regular expression for IPv6, which takes 4 ms of CPU. By default
     // `bind` is `lo`, for which `canChange` does not call `isIP` either.
     const isAddress = /[.:]/.test(bindEntry) && isIP(bindEntry) !== 0;
     const found = isAddress

@@ -50,8 +50,9 @@ function explain(schema: PlainSchema, json: unknown): string {
   }
   const missingField = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missingField !== undefined) return `Field ${missingField} is missing`;
-  // Only a union can still be at fault here: it has no `required` of its own, only its variants have. Each
-  // field fits its own schema, so either there is no field, or there are fields of two variants.
+  // The schema is a union here, because the checks above are complete for all others. A union itself has no
+  // `required`, only its variants have. Each field fits its own schema, so either there is no field, or
+  // there are fields of two variants.
   return fields.length === 0
     ? `Field ${allowedNames} is missing`
     : `Only one of ${allowedNames} can be given`;

@@ -27,7 +27,7 @@ import { shutDown } from './shut-down.js';
 import { StartTime } from './start-time.js';
 import { trustSettings } from './trust.js';
 
-/** Avahi usually has a name for this address. It is first, as `AvahiNames` asks for at most eight names. */
+/** Avahi usually has a name for this address. It is first, because `AvahiNames` uses only the first few. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
@@ -114,10 +114,10 @@ export class Gateway {
   }
 
   /**
-   * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means a
-   * free port, which is the same for all addresses. The call never throws: `refused` has the addresses that
-   * exist but cannot be listened on. They are tried again. The constructor of the sockets publishes what is
-   * served before `#sockets` is set, so this is published once more.
+   * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means one
+   * free port for all addresses. The call never throws: `refused` has the addresses that exist but cannot be
+   * listened on. They are tried again. The constructor of `ListeningSockets` calls `#publishServed`, too,
+   * but before `#sockets` is set, so without the addresses.
    */
   listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'> {
     const { interfaces, clock, log } = this.#options;

@@ -85,9 +85,10 @@ class BoundedEntries {
 }
 
 /**
- * True if a change of a record has an event, but its removal has none. Then only a new snapshot shows that
- * the record is gone. Records with `keeps` are in no snapshot (protocol/actor/collections.ts). A record with
- * `isPart` is removed together with another record, whose removal has an event.
+ * True if a change of a record has an event, but the record's removal has none. Then only a new snapshot
+ * shows that the record is gone. Two kinds of records need no snapshot: those with `keeps` are in none
+ * (protocol/actor/collections.ts), and those with `isPart` are removed together with another record, whose
+ * removal has an event.
  */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;

@@ -1,5 +1,5 @@
 // Finds out why an address cannot be listened on. uWebSockets.js does not report the reason, so a server of
-// Node tries the address, too.
+// Node.js tries the address, too.
 
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -1,5 +1,5 @@
 // Opens and closes listening sockets as the addresses that `bind` names come and go (docs/configuration.md,
-// "Addresses"). Node does not report such changes, so addresses that can change are polled.
+// "Addresses"). Node.js does not report such changes, so addresses that can change are polled.
 
 import type { Clock } from '../host/clock.js';
 import { bestFirst, type InterfaceAddresses, reachableAt } from '../host/own-addresses.js';

@@ -101,7 +101,7 @@ function recolouredPng(file: Buffer, degrees: number): Buffer {
   return png;
 }
 
-/** CRC-32, with the polynomial 0xedb88320 (PNG, annex D). Node has its own `crc32` only from 20.15 on. */
+/** CRC-32, with the polynomial 0xedb88320 (PNG, annex D). Node.js has a `crc32` only from 20.15 on. */
 function checkSum(bytes: Buffer): number {
   let sum = ~0;
   for (const byte of bytes) {

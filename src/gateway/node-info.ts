@@ -23,7 +23,7 @@ export interface NodeInfo {
 export function readNodeInfo(): NodeInfo {
   // The files are in the order of os-release(5). The first one that has a name counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
-  // Only `x64` has another name in Go than in Node, among the architectures on which tonearm runs.
+  // Only `x64` has another name in Go than in Node.js, among the architectures on which tonearm runs.
   const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {
@@ -36,8 +36,8 @@ export function readNodeInfo(): NodeInfo {
 }
 
 /**
- * The soft limit in the text of /proc/PID/limits, such as 1024 in `Max open files 1024 524288 files`. Node
- * raises the soft limit to the hard limit when the process starts.
+ * The soft limit in the text of /proc/PID/limits, such as 1024 in `Max open files 1024 524288 files`.
+ * Node.js raises the soft limit to the hard limit when the process starts.
  */
 export function openFilesMax(limits: string): number {
   const softLimit = /^Max open files +(\d+) /m.exec(limits)?.[1];

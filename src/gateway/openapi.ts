@@ -172,7 +172,7 @@ function successesOf(route: Route): JsonObject {
       const redirect = { 308: { description: 'Redirect to the page' } };
       if (route.part === 'redirect') return redirect;
       if (route.part === 'file') return file;
-      // The document is at `/ui`, and `/ui/` redirects to it.
+      // The page is at `/ui`, and `/ui/` redirects to it.
       return { ...file, ...redirect };
     }
     case 'health':

@@ -65,11 +65,9 @@ export function readPageFiles(folder: string): PageFiles {
   );
 }
 
-/**
- * The house is this node together with the other nodes that it knows. These are the origins of other nodes
- * that this node's page may speak to. This node need not trust all of them.
- */
+/** The house is this node together with the other nodes that it knows. */
 export interface HouseOrigins {
+  /** The origins of other nodes that this node's page may speak to. This node need not trust all of them. */
   readonly origins: readonly string[];
   /** A number that differs after each change. */
   readonly changeNumber: number;

@@ -126,7 +126,10 @@ class SurplusCloser {
   readonly #clock: Clock;
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
-  /** True while this object closes a connection, which is not in the list any more. */
+  /**
+   * True while this object closes a connection. `takeSurplus` has already removed it from the list, so
+   * `removeClosed` is not needed.
+   */
   #isClosingOne = false;
   /** True while a timer is set. The timer closes more connections. */
   #isTimerSet = false;
@@ -156,9 +159,10 @@ class SurplusCloser {
 
   #addConnection(response: HttpResponse): void {
     this.#connections.add(new HttpConnection(response, this.#newestExchange));
-    // If the spare connections (connection-limits.ts) are used up, too, one connection is closed at once,
-    // because the timer would be too late. Otherwise the timer closes what is surplus. If no timer is set,
-    // `closeSome` closes a first connection, if there are too many, and sets the timer.
+    // Some spare connections may be open above the limit (connection-limits.ts). If they are used up, one
+    // connection is closed at once, because the timer would be too late. Otherwise the timer closes what is
+    // surplus. If no timer is set, and there are too many connections, `closeSome` closes a first one, and
+    // sets the timer.
     if (this.#connections.isOverfull) this.#closeOne();
     else if (!this.#isTimerSet) this.#closeSome(1);
   }

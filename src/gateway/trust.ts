@@ -139,8 +139,8 @@ export function originProblem(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
-  // The last check is not for OPTIONS, which has no effect and which browsers send before a request with a
-  // JSON body. Nor is it for an allowed page, which may be of another site.
+  // `Sec-Fetch-Site` is not checked for OPTIONS, which has no effect and which browsers send before a
+  // request with a JSON body. Nor is it checked for an allowed page, which may be of another site.
   if (method === 'OPTIONS' || standing === 'allowed') return undefined;
   // `isSameOrigin` does not compare schemes, because `Host` has none. Behind a proxy that adds https, the
   // http page of the same host thus has the standing `same`. Browsers call this page `cross-site`.

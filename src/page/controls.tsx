@@ -85,7 +85,7 @@ interface ToggleProps extends Omit<SwitchProps, 'children'> {
   readonly disabled?: boolean;
 }
 
-/** Drawn only if the node may be changed, unlike a `Switch`, which then still shows the node's value. */
+/** A toggle is not drawn if the node may not be changed. A `Switch` still shows the node's value then. */
 export function Toggle({ icon, iconOn = icon, isOn, send, ...button }: ToggleProps) {
   const { displayed, set } = useControl(isOn, send, couldNotSet(button.label));
   return (

@@ -12,9 +12,9 @@ class VisibilityWatch {
   readonly #listeners = new Set<(isVisible: boolean) => void>();
 
   /**
-   * This is the `ref` of the element around the buttons. preact calls it with null when the element is
-   * removed. The large card of a node without a player has no such buttons, so the element around the card's
-   * text has this `ref`.
+   * This is the `ref` of the watched element, the one around the buttons. preact calls it with null when the
+   * element is removed. If the node has no player, its large card has no such buttons, and the element
+   * around the card's text is watched in their place.
    */
   readonly watch = (element: Element | null): void => {
     this.#observer?.disconnect();
@@ -32,7 +32,7 @@ class VisibilityWatch {
     return this.#isVisible;
   }
 
-  /** Calls the listener at once, too, because the value may have changed since its component was drawn. */
+  /** Calls the listener at once, too, because the value may have changed since the component was drawn. */
   subscribe(listener: (isVisible: boolean) => void): () => void {
     this.#listeners.add(listener);
     listener(this.#isVisible);

@@ -138,7 +138,7 @@ export class Liveness {
   }
 
   #checkSilence(now: number): void {
-    // The page is connected. After the next loss, the node can return anew.
+    // The page is connected. After the next loss, the first answer must lead to `onReturn` again.
     this.#hasReturned = false;
     const latencyMs = this.#latency.cautiousMs;
     const answerMs = ANSWER_MS + 2 * latencyMs;

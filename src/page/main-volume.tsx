@@ -40,8 +40,8 @@ interface OutputProps {
 }
 
 export function OutputVolume({ output, isMain = false }: OutputProps) {
-  // The key ends a drag or a tap when another output takes the place of this one. Otherwise the pointer would
-  // set the volume of the other output.
+  // When another output takes the place of this one, the `key` makes a new element, which ends a drag or a
+  // tap. Otherwise the pointer would set the volume of the other output.
   return (
     <div key={output.id} class={`row volume ${isMain ? 'heard' : ''}`}>
       <OutputMute output={output} isMain={isMain} />
@@ -93,11 +93,11 @@ export function OutputSlider({
 function StepButton({ outputId, isUp }: { readonly outputId: number; readonly isUp: boolean }) {
   const node = useNode();
   const report = useContext(Reporting);
-  const step = useVolumeStep();
+  const readStep = useVolumeStep();
   const label = translate(isUp ? 'louder' : 'quieter');
   const failureTitle = translate('didNotWork', { what: label });
   const press = () => {
-    const delta = isUp ? step() : -step();
+    const delta = isUp ? readStep() : -readStep();
     return report(failureTitle, node.setOutputVolume(outputId, { delta }));
   };
   return (
@@ -141,16 +141,18 @@ const KEPT_AFTER_TOUCH_MS = 4000;
  * moves under a finger. The element around the players needs the `touchListeners`.
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
-  const lastCurrent = useRef<PlayerRecord | undefined>(undefined);
-  lastCurrent.current = currentPlayer(players, lastCurrent.current);
+  /** The player that is drawn large unless somebody uses the players. */
+  const preferred = useRef<PlayerRecord | undefined>(undefined);
+  preferred.current = currentPlayer(players, preferred.current);
   // A count is kept in place of a boolean, because each further touch begins the time anew.
   const [recentTouches, setRecentTouches] = useState(0);
   const isInUse = recentTouches > 0;
   useLater(isInUse ? KEPT_AFTER_TOUCH_MS : undefined, () => setRecentTouches(0), [recentTouches]);
-  const lastLarge = useRef<PlayerRecord | undefined>(undefined);
-  const keptPlayer = isInUse ? newestRecord(players, lastLarge.current) : undefined;
-  const player = keptPlayer ?? lastCurrent.current;
-  lastLarge.current = player;
+  /** The player that was large in the last drawing. */
+  const drawn = useRef<PlayerRecord | undefined>(undefined);
+  const keptPlayer = isInUse ? newestRecord(players, drawn.current) : undefined;
+  const player = keptPlayer ?? preferred.current;
+  drawn.current = player;
   const noteTouch = (): void => setRecentTouches((count) => count + 1);
   return { player, touchListeners: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
 }

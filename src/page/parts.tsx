@@ -170,8 +170,8 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
 }
 
 /**
- * A piece is drawn this long after the beginning of a frame. A frame at 60 Hz is a little longer, so each
- * frame can have its piece.
+ * A piece (`DrawPiece`) is drawn this long after the beginning of a frame. A frame at 60 Hz is a little
+ * longer, so each frame can have its piece.
  */
 const WAIT_IN_FRAME_MS = 15;
 

@@ -71,8 +71,8 @@ export class Presence {
     });
     liveness.startWatching();
     document.addEventListener('visibilitychange', () => this.live.setLevels(!document.hidden));
-    // A page that the browser brings back from its cache may have requests that the browser has ended. That
-    // they have no answer says nothing about the node.
+    // A page that the browser brings back from its cache may have requests that the browser has ended. Their
+    // missing answers say nothing about the node.
     addEventListener('pageshow', ({ persisted }) => {
       if (persisted) liveness.noteAlive();
     });
@@ -127,9 +127,10 @@ export function ownScript(): string {
 
 /** Resolves with true if the node's document names another script, which is that of another version. */
 async function namesOtherScript(node: Tonearm): Promise<boolean> {
-  const ownSource = document.querySelector('script[src]')?.getAttribute('src') ?? '';
+  // The document contains this relative address, not the full one that `ownScript` returns.
+  const relativeAddress = document.querySelector('script[src]')?.getAttribute('src') ?? '';
   return withDeadline(DOCUMENT_TIMEOUT_MS, async (signal) => {
     const response = await fetch(`${node.transport.base}/ui`, { cache: 'no-cache', signal });
-    return response.ok && !(await response.text()).includes(ownSource);
+    return response.ok && !(await response.text()).includes(relativeAddress);
   });
 }

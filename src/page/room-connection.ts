@@ -120,8 +120,8 @@ export class RoomConnection {
 
   /**
    * True if this page's policy blocks all URLs of the node. If the node has moved, it is enough that the
-   * policy blocks the URL that is used now: the policy still allows the URL with the node's name below
-   * `.local`, but not every device finds such names.
+   * policy blocks the URL that is used now. The URL with the node's name below `.local` stays the same, and
+   * so stays allowed, but not every device finds such names.
    */
   get #isBlocked(): boolean {
     const isUrlBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');

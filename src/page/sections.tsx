@@ -160,8 +160,8 @@ export function Sections({ state: pageState, only }: SectionsProps) {
   // With 'last', the next section waits until no list grows any more.
   const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
   const drawn = loaded.slice(0, drawnCount);
-  // With `only`, page.css draws the sections without their columns. An empty column then takes no space, and
-  // the column of the node cannot be folded.
+  // With `only`, page.css draws the sections without their columns. An empty column then takes no space, so
+  // all columns can be here. The column of the node cannot be folded then, so it is a plain one.
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>

@@ -13,8 +13,8 @@ interface SheetProps {
 }
 
 /**
- * While a sheet is open, the rest of the page is dark and inert. So the sheet has the notice of a failure in
- * it, unless the sheet has been closed meanwhile.
+ * While a sheet is open, the rest of the page is dark and inert, so the notice of a failure is in the sheet.
+ * If the sheet was closed before the failure, the notice is on the page.
  */
 export function Sheet({ title, onClose, children }: SheetProps) {
   const id = useId();
@@ -22,7 +22,7 @@ export function Sheet({ title, onClose, children }: SheetProps) {
   const reportOnPage = useContext(Reporting);
   const { notices, report: reportInSheet, dismiss } = useNotices();
   const report: ReportFailure = async (failureTitle, work) => {
-    // Both reports handle the failure, so it is not handled here.
+    // This only waits for the end of `work`. The failure is handled by the report in the next line.
     await work.catch(() => undefined);
     return dialog.current === null ? reportOnPage(failureTitle, work) : reportInSheet(failureTitle, work);
   };

@@ -178,8 +178,9 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setStep(steps);
       setPreview(undefined);
     },
-    // With `setsOnRelease`, the preview is displayed during a drag, so the control is not grabbed. After a
-    // drag without a value, a control that was grabbed would display its old value for a while.
+    // With `setsOnRelease`, the preview is displayed during a drag, so the control is not grabbed. A grabbed
+    // control keeps the value that it had at the grab. After a drag without a value, it would display this
+    // old value for a while.
     grab: setsOnRelease ? () => undefined : control.grab,
     release: (): void => {
       setPreview(undefined);

@@ -10,8 +10,8 @@ interface Tab {
 
 /**
  * `claim`: the sender is the holder of the stream, or a candidate that will hold it soon. A tab of higher
- * rank objects by its own claim. `left`: the sender goes away. `join`: the sender is a new follower, and
- * needs the holder's whole state. `update`: the sender is the holder, and sends this to all followers.
+ * rank then objects by its own claim. `left`: the sender goes away. `join`: the sender is a new follower,
+ * and needs the holder's whole state. `update`: the sender is the holder, and sends this to all followers.
  * `request`: the sender is a follower. The holder, or a candidate, calls its own `onRequest`.
  */
 type Message<U> =
@@ -46,8 +46,8 @@ export interface TabsOptions<U> {
 }
 
 /**
- * A tab of higher rank objects to a claim within this time. If it is busy and objects later, there are two
- * streams for a moment.
+ * A tab of higher rank usually objects to a claim within this time. If it is busy and objects later, there
+ * are two streams for a moment.
  */
 const OBJECTION_MS = 100;
 
@@ -70,7 +70,7 @@ export class Tabs<U> {
     this.#options = options;
   }
 
-  /** Holds the stream at once, so that a single tab does not wait. A tab of higher rank objects. */
+  /** Holds the stream at once, so that a single tab does not wait. A tab of higher rank then objects. */
   enter(): void {
     this.#channel = this.#options.openChannel();
     this.#channel?.addEventListener('message', (event) => {
@@ -124,7 +124,7 @@ export class Tabs<U> {
     this.#options.onHold();
   }
 
-  /** A candidate and a holder only send their claim, which objects to that of another tab. */
+  /** A candidate or a holder only repeats its claim. This is its objection to the claim of another tab. */
   #claim(): void {
     if (this.#role === 'follower') {
       this.#role = 'candidate';

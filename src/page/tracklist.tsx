@@ -141,7 +141,7 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
     return () => {
       clearTimeout(timer);
       ended.abort();
-      // This call is for a line that disappears. After an undo, or a first call, `send` does nothing.
+      // This call is for a line that disappears. After an undo, or after another call, `send` does nothing.
       send();
     };
   }, [isUnderWay]);

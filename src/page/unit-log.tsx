@@ -1,4 +1,4 @@
-// Draws the newest lines of a log, which are read only while the log is open, and how a unit has failed.
+// Draws the newest lines of a log, and how a unit has failed. The lines are read only while the log is open.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';

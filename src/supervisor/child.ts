@@ -31,17 +31,16 @@ export interface ChildContext {
 }
 
 /**
- * A child on demand has a thread only when commands need one. It is `resting` until a command comes,
- * `starting` until the thread has reported a state, and then `running`. After IDLE_MAX_MS without commands
- * it is `ending`. A death changes the phase only when the next thread starts, to `starting`. Children that
- * are not on demand are always `running`. Commands reach the thread only while the child is `running`.
+ * A child on demand is `resting` until a command comes, `starting` until its thread has reported a state,
+ * then `running`, and `ending` after IDLE_MAX_MS without commands. After a death it keeps its phase until
+ * the next thread is `starting`. Other children are always `running`. Only a `running` child posts commands.
  */
 type ThreadPhase = 'resting' | 'starting' | 'running' | 'ending';
 
 /** A thread's messages other than changes. */
 type OtherItem = Exclude<ActorItem, Change>;
-type Handlers<U extends { readonly kind: string }> = {
-  readonly [K in U['kind']]: (message: Extract<U, { readonly kind: K }>) => void;
+type Handlers<Item extends { readonly kind: string }> = {
+  readonly [Kind in Item['kind']]: (item: Extract<Item, { readonly kind: Kind }>) => void;
 };
 
 export class Child {
@@ -53,8 +52,8 @@ export class Child {
   #phase: ThreadPhase = 'running';
   readonly #health: ChildHealth;
   /**
-   * In either state no thread starts, no command is posted, and the states that a thread reports have no
-   * effect. The child is `stopped` when the last thread has ended.
+   * While this is defined, no thread starts, no command is posted, and the states that a thread reports have
+   * no effect. The child is `stopped` when the last thread has ended.
    */
   #stopState: 'stopping' | 'stopped' | undefined;
   /**

@@ -38,7 +38,7 @@ export const HEARTBEAT: HeartbeatPolicy = {
 
 /**
  * A thread counts as idle if the utilization of its event loop, 0..1, is below this value. A thread that
- * hangs keeps its loop busy. So the loop of an idle thread was blocked for 0.3 s at most since the last beat
+ * hangs keeps its loop busy, but the loop of an idle thread was busy for at most 0.3 s since the last beat
  * (1 % of 30 s).
  */
 const IDLE_UTILIZATION = 0.01;
@@ -115,9 +115,9 @@ export class Incarnation {
 
   /**
    * Delivers a batch at once if it comes after a pause. In a storm, all batches of one turn are delivered
-   * together at the end of the turn. Otherwise requests would wait, because Node reads up to 1000 messages
-   * before it reads the sockets. On a machine with little CPU a request waited for 4 s (bench/FIGURES.md,
-   * "Answers and events").
+   * together at the end of the turn, because one delivery costs less than many. Node.js receives up to 1000
+   * messages before it reads the sockets, so requests would wait for as many deliveries: on a machine with
+   * little CPU a request waited for 4 s (bench/FIGURES.md, "Answers and events").
    */
   readonly #receive = (items: FromActor): void => {
     if (this.#isKilled) return;

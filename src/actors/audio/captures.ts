@@ -62,7 +62,7 @@ export class Captures {
     link.request('GET_SOURCE_OUTPUT_INFO_LIST', {}, (result) => {
       if (this.#link !== link) return;
       this.#isReading = false;
-      // After a refusal, the sources of the read before stay.
+      // A refusal leaves `capturedSources` as it is.
       const isRefused = !result.ok && result.error.kind === 'server';
       if (!result.ok && !isRefused) return link.close({ kind: 'stopped' });
       if (result.ok) this.capturedSources = sourcesCapturedBy(result.value);

@@ -38,7 +38,7 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
   const cookieVariable = needsCookie ? ` PULSE_COOKIE=${cookieFile}` : '';
   const program = `PULSE_SERVER=${server}${cookieVariable} PROGRAM`;
   const tunnel = `pactl load-module module-tunnel-sink server=${server}`;
-  // Some shells do not expand `~` in an argument such as `cookie=~/…`, but all of them expand `$HOME` there.
+  // Some shells do not expand `~` in an argument such as `cookie=~/…`. Every shell expands `$HOME` there.
   const cookieArgument = needsCookie ? `cookie=${cookieFile.replace('~', '$HOME')} ` : '';
   const sinkArguments = `sink_name=${name} reconnect_interval_ms=${RECONNECT_MS}`;
   const programLines = [...cookieLinesFor(cookieFile), program];

@@ -179,7 +179,8 @@ export class SoundConnection implements CommandConnection {
     const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readTogether);
     this.#profileSwitch = profileSwitch;
     this.#reading.isSwitching = true;
-    // `send` has delayed the reading of this card by `hold`. `release` ends the delay of this kind of record.
+    // `hold` in `send` has delayed the reading of this card. `release` takes no index, because `hold` delays
+    // at most one record of each kind.
     this.#reading.release({ kind: 'card' });
     readTogether();
     return profileSwitch.ended;
@@ -206,7 +207,7 @@ export class SoundConnection implements CommandConnection {
     if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
     if (!isConsistent) return;
     const profileSwitch = this.#profileSwitch;
-    // `endIfComplete` ends the switch if all its outputs are there. Otherwise it returns false.
+    // `endIfComplete` returns false while outputs are missing and the time for them is not over.
     const isSwitchIncomplete = profileSwitch !== undefined && !profileSwitch.endIfComplete();
     if (isSwitchIncomplete) return;
     this.#profileSwitch = undefined;

@@ -42,8 +42,8 @@ export interface CommandConnection {
   readonly state: SoundState;
   readonly hasEnded: boolean;
   /**
-   * Sends a setting. From then on, no event causes a read of the record `changed`. A failure ends this.
-   * After a success the caller must end this by a call of `readAgain` for the record.
+   * Sends a setting that changes the record `changed`. From then on, no event causes a read of this record.
+   * A failure lifts this block. After a success the caller must lift it by a call of `readAgain`.
    */
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>>;
   /**
@@ -161,15 +161,16 @@ export class Executor {
     // reading for the step's volume.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
     if (setting.command === 'SET_DEFAULT_SINK') {
-      // When less than `commandLeastMs` is left, no stream is moved. So the wait leaves twice this time. An
-      // output that is still not the default then is no failure.
+      // `#moveStreams` moves no stream when less than `commandLeastMs` is left, so the wait leaves twice
+      // this time. If the output has not become the default by then, the command still succeeds.
       const waitEndMs = latestMs - 2 * this.#timing.commandLeastMs;
       await this.#awaitDefault('defaultSink', setting.args.name, waitEndMs);
     }
     const movesStreams = command.do === 'default' && 'output' in command && command.move === true;
     if (movesStreams) return this.#moveStreams(command.output, latestMs);
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);
-    // The requested volume is stored, because a later step begins at it, although the mixer has rounded it.
+    // The requested volume is stored, because later steps begin there, and not at the volume to which the
+    // mixer has rounded it.
     if (setting.command === 'SET_SINK_VOLUME')
       state.putRequestedVolume('sink', setting.args.index, loudestOf(setting.args.volume));
     if (setting.command === 'SET_SOURCE_VOLUME')

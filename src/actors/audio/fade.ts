@@ -70,8 +70,8 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
 
 /** A fade of an earlier process, which has lowered the output and has not put its volume back. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
-  // The server may now round volumes in another way. So the volume that was read last counts as unread, and
-  // the first reading may differ from it by `LATE_DEVIATION_MAX`.
+  // The server may now round volumes in another way. If there is no unread volume, `last` takes its place,
+  // so that the first reading may differ from it by `LATE_DEVIATION_MAX`.
   return new Fade(context, { ...lowered, unread: lowered.unread ?? lowered.last });
 }
 
@@ -94,11 +94,11 @@ export class Fade {
   #expectedVolume: number;
   /**
    * The requested volume of a step after which the output has not been read; undefined if there is no such
-   * step. If the connection ends during a step, the sound server may have set this step's volume. Later
-   * steps do not replace this value, because they are not sent without a connection.
+   * step. The sound server may have set this volume although the connection ended during the step. Later
+   * steps are not sent while there is no connection, so they do not replace this value.
    */
   #unreadVolume: number | undefined;
-  /** True when the volume has been put back, after `end`, and if somebody else has set the volume. */
+  /** True after the volume has been put back, after `end`, and after somebody else has set the volume. */
   isOver = false;
   #isFadingOut = false;
 

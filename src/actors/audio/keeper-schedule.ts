@@ -48,9 +48,9 @@ export class KeeperSchedule {
   }
 
   /**
-   * To be called after a reading without such a change; there is one each minute. After a refusal, this call
-   * causes no immediate try. Otherwise each try could cause the next one, because a try makes and removes
-   * streams, and these are read, too.
+   * To be called after a reading that finds the outputs and inputs unchanged; there is one each minute.
+   * After a refusal, this call causes no immediate try. A try makes and removes streams, which causes a
+   * reading, so each refused try could cause the next one.
    */
   onReading(): void {
     if (this.#refusals === 0) {

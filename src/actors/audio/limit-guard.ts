@@ -37,8 +37,8 @@ const WATCHES_MAX = 32;
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 
 /**
- * `card`: the sinks of the card with this index. `root`: the sink with this index, as `rootOf` finds it. The
- * filters that play to these sinks are included.
+ * `card`: the sinks of the card with this index. `root`: the sink with this index. In both cases the filters
+ * that play to these sinks are included. `rootOf` finds the sink to which a filter plays in the end.
  */
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 

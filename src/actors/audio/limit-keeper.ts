@@ -53,8 +53,8 @@ export class LimitKeeper {
       const why = answer.error.detail;
       this.#log('warn', 'an output stays above its volume limit', { ...fields, why });
     }
-    // Checks since the command was sent have left this sink out. The server may have restored the sink's
-    // stored volume again meanwhile.
+    // `check` left this sink out while the command was under way. Meanwhile the server may have restored the
+    // sink's stored volume again.
     this.check();
   }
 }

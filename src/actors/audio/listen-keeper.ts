@@ -30,7 +30,7 @@ import type { SoundState } from './state.js';
 
 /** How long a new loopback may take to connect. A command may wait for this, so it is below `commandMs`. */
 const CONNECT_MAX_MS = 5_000;
-/** While a loopback connects, the pauses between readings grow, because each one reads five whole lists. */
+/** While a loopback connects, the pauses between readings grow, because a reading takes five lists. */
 const PAUSE_MIN_MS = 50;
 const PAUSE_MAX_MS = 500;
 
@@ -179,7 +179,7 @@ export class ListenKeeper {
 
   /** The streams show where an input is heard. So they are read again before the answer. */
   async #answerWhenPublished(): Promise<Answer> {
-    // `#keepPairs`, which runs later, removes an earlier remark about the pair.
+    // `onChange` makes `#keepPairs` run later, which removes an earlier remark about the pair.
     this.#schedule.onChange();
     await this.#context.readAgain({ kind: 'sink-input' });
     // If the connection has ended, a loopback that was to be unloaded may still be there.
@@ -265,8 +265,8 @@ export class ListenKeeper {
   }
 
   /**
-   * Ends at the first loopback that cannot be unloaded, and resolves with the problem. After the end of the
-   * connection there is no problem, here and in `#unload`, because the callers check `hasEnded`.
+   * Ends at the first loopback that cannot be unloaded, and resolves with the problem. If the connection has
+   * ended, this method and `#unload` report no problem, because their callers check `hasEnded`.
    */
   async #unloadAll(loopbacks: readonly Loopback[]): Promise<string | undefined> {
     for (const { module } of loopbacks) {

@@ -102,13 +102,13 @@ export class ListenPairs {
       const haveIndicesChanged = indicesBefore !== undefined && indices !== indicesBefore;
       const ownLoopbacks = loopbacks.filter((other) => isSamePair(other.pair, pair));
       const isConnected = ownLoopbacks.some(({ ends }) => ends === 'right');
-      // A loopback is made only while its input and output are there. PipeWire 1.4 keeps the loopback when
-      // one of the two goes. On a new connection no indices are known. Then a loopback that is not connected
-      // shows that one of the two has gone meanwhile, even if both are there now.
+      // PipeWire 1.4 keeps a loopback when its input or output goes. A loopback is made only while both are
+      // there, so one of the two has gone if one is missing now. On a new connection, no earlier indices are
+      // known. Then a loopback that is not connected shows the same, even if both are there now.
       const hasOneGone = indices === undefined || (indicesBefore === undefined && !isConnected);
-      const isLoopbackLeft = ownLoopbacks.length > 0 && hasOneGone;
+      const isLoopbackLeftOver = ownLoopbacks.length > 0 && hasOneGone;
       desiredPair.indices = indices ?? indicesBefore;
-      if ((haveIndicesChanged || isLoopbackLeft) && !this.isConfigured(pair)) pairsToEnd.push(pair);
+      if ((haveIndicesChanged || isLoopbackLeftOver) && !this.isConfigured(pair)) pairsToEnd.push(pair);
     }
     if (pairsToEnd.length > 0) this.endPairs((pair) => pairsToEnd.includes(pair));
   }

@@ -22,7 +22,8 @@ import type { OpenLink } from './wake.js';
 /** The most devices that are measured at a time, outputs before inputs. Further devices have no level. */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a level has been sent. The first level after a time without changes is `first`:
+ * The pause after a level has been sent, by the place of this level in its series. A series begins with the
+ * first level after a time without changes:
  * - `first`: The first level often mixes old and new sound, so the second level comes soon.
  * - `second`: The pause is longer, so that the first two pauses take 100 ms on average. docs/events.md,
  *   "Levels", allows 10 levels in a second.

@@ -91,8 +91,8 @@ export class Reading {
   }
 
   /**
-   * Reads everything again. Nothing is published until all of it has been read. If an earlier reading of
-   * everything is still under way, it ends first, and its records may be published.
+   * Reads everything again, and publishes nothing from the beginning of this reading until its end. If an
+   * earlier reading of everything is under way, that one ends first, and its records may be published.
    */
   readAllTogether(): void {
     this.#isJointReadDue = true;

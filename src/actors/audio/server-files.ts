@@ -62,7 +62,7 @@ export function cookiePaths(env: Variables, home: string): readonly string[] {
   const config = join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'pulse');
   const paths = [join(config, 'cookie'), join(home, '.pulse-cookie')];
   const chosen = env['PULSE_COOKIE'];
-  // For libpulse, a relative path begins in its own folder of the configuration directory.
+  // In libpulse, a relative path begins in the folder `pulse` of the configuration directory.
   if (chosen) paths.unshift(isAbsolute(chosen) ? chosen : join(config, chosen));
   // A path that is still relative would depend on the directory in which the daemon was started.
   return paths.filter((path) => isAbsolute(path));

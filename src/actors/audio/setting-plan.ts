@@ -19,7 +19,10 @@ type DeviceSetting = Extract<RequestName, `SET_SINK_${string}` | `SET_SOURCE_${s
 type OtherSetting = 'SET_CARD_PROFILE' | 'SET_DEFAULT_SINK' | 'SET_DEFAULT_SOURCE' | 'MOVE_SINK_INPUT';
 type SettingName = DeviceSetting | OtherSetting;
 
-/** A request that changes something in the sound server. */
+/**
+ * A request that changes something in the sound server, such as
+ * `{ command: 'SET_SINK_MUTE', args: { index: 3, muted: true } }`.
+ */
 export type Setting = {
   [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
 }[SettingName];

@@ -124,7 +124,7 @@ export class Sleep {
     const aborting = this.#abort();
     const delayMs = minutes * MINUTE_MS;
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
-    // The sleep begins before the volume is put back, because a later command must find the sleep.
+    // The sleep begins before the volume is put back, so that a command that comes meanwhile can stop it.
     // The file is written at once, and again when the volume is put back.
     this.#begin(plan, delayMs);
     await Promise.all([aborting.then(() => this.#save()), this.#save()]);

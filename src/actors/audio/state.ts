@@ -185,7 +185,7 @@ export class SoundState {
   replaceSinkInputs(list: readonly SinkInputInfo[], removed: ReadonlySet<number>): void {
     const present = presentRecords(list, removed).sort((a, b) => a.index - b.index);
     for (const index of absentIndices(this.#sinkInputs, present)) this.remove('sink-input', index);
-    // The streams whose preferred name has changed free their old names first. Otherwise an older stream
+    // Each stream whose preferred name has changed gives up its old name first. Otherwise an older stream
     // that now prefers such a name would get it with a number.
     for (const { index, name, props } of present) this.#names.vacate(index, preferredName(name, props));
     for (const info of present) this.putSinkInput(info);

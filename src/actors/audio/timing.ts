@@ -10,8 +10,8 @@ export const TIMING = {
   // milliseconds.
   commandLeastMs: 1_000,
   // Waking takes 40 to 250 ms on a busy machine, and several seconds on a board with a slow core. An output
-  // that takes longer counts as unable to wake, but its command is still sent if enough time is left. Other
-  // commands may have delayed this command by 3 s at most: `commandMs` - `wakeMs` - `commandLeastMs`.
+  // that takes longer counts as unable to wake, but its command is still sent if enough time is left. This
+  // is so if the commands before it took at most 3 s: `commandMs` - `wakeMs` - `commandLeastMs`.
   wakeMs: 5_000,
   // After a switch of a card's profile, the command waits at most this long for the new outputs. PipeWire
   // makes them within 0.3 s. If a profile makes fewer outputs than the server has announced, the command

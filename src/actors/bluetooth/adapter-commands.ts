@@ -28,7 +28,8 @@ const TURN_MAX_MS = 9_000;
 
 /**
  * How long pairing mode waits for the services of a device that has paired. BlueZ asks the device for them
- * about two seconds after the pairing. A device that a client connects has no such wait (connecting.ts).
+ * about two seconds after the pairing. If a client connects a new device, the daemon itself calls `Pair`,
+ * and BlueZ knows the services before it answers. So connecting.ts needs no such wait.
  */
 const SERVICES_MAX_MS = 5_000;
 
@@ -161,7 +162,7 @@ export class AdapterCommands {
   /**
    * If `before` is undefined, the device was paired when it appeared, and the pairing may be years old.
    * `mayPair` is also true if the device was admitted in a pairing mode that has ended since. `refuse` must
-   * know whether our agent is registered for the connection of another device.
+   * know whether a client is connecting another device, because our agent is then registered.
    */
   #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
     const { isActive: isInPairingMode, leftMs } = this.#pairing;
@@ -279,7 +280,7 @@ export class AdapterCommands {
       // If the timer is set again, a command that was queued before has prolonged the scan.
       if (this.#timers.has('scan')) return;
       await this.#endScan(path);
-      // BlueZ announces nothing if its scan had ended before, so the end of our scan is reported here.
+      // If BlueZ ended its scan before the timer fired, no signal comes now, so `onChange` is called here.
       this.#parts.onChange();
     });
   }

@@ -134,7 +134,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   /**
    * BlueZ replies before it announces what it has changed. The answer waits for the change, so that a client
-   * that has the answer also finds the change. A command to the adapter has no `address`.
+   * that has the answer also finds the change. A command to the adapter has no `address`. Only `connect` is
+   * not in `IS_CARRIED_OUT`, because connecting.ts waits for its outcome.
    */
   async #answerOncePublished(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
     const isCarriedOut = IS_CARRIED_OUT[command.do];

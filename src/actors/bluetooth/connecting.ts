@@ -196,7 +196,7 @@ export class Connecting {
     const endMs = clock.monotonic() + CONNECT_MAX_MS;
     /** `Pair` and `Connect` share one deadline. */
     const callOptions = () => ({ path, deadlineMs: Math.max(1, endMs - clock.monotonic()) });
-    // The attempt may have been aborted while the agent was registered.
+    // The attempt may have been aborted while it waited for BlueZ to register the agent.
     if (isPaired !== true && !signal.aborted) {
       const paired = await bluez(BLUEZ_METHODS.pair, [], callOptions());
       if (!paired.ok && !isError(paired, BLUEZ_ERRORS.alreadyExists)) return paired;

@@ -207,9 +207,10 @@ export class Pairing {
   }
 
   /**
-   * Forgets a device that has paired without admission, unless another program seems to have paired it. All
-   * adapters are pairable while any agent is registered. Our agent has neither keys nor a display, so the
-   * kernel accepts every device, and does not ask our agent (docs/development/what-we-learnt.md, "BlueZ").
+   * Forgets a device that has paired without admission, unless another program seems to have paired it. Any
+   * device can pair while our agent is registered: all adapters are then pairable. Our agent has neither
+   * keys nor a display, so the kernel accepts the device without a question to our agent
+   * (docs/development/what-we-learnt.md, "BlueZ").
    * `isConnecting` is true while our agent is registered for the connection of another device.
    */
   async refuse(

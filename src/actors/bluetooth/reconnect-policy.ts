@@ -52,10 +52,10 @@ export class ReconnectPolicy {
   /** By the device's path. */
   readonly #attempts = new Map<string, Attempts>();
   /**
-   * The devices whose link is unproven, by path. `under way`: an attempt is under way. `failed`: an attempt
-   * has failed, and the device was not connected since. BlueZ may make a link for an attempt that fails, and
-   * end the link before or after the failure. BlueZ gives the same reason for the end of this link as if
-   * somebody had disconnected the device.
+   * The devices whose link is unproven, by path: it may belong to an attempt that fails. `under way`: an
+   * attempt is under way. `failed`: an attempt has failed, and the device was not connected since. BlueZ may
+   * end the link of a failing attempt before or after the failure. It gives the same reason for this end as
+   * if somebody had disconnected the device.
    */
   readonly #unproven = new Map<string, 'under way' | 'failed'>();
   #isSoundServed = true;
@@ -89,8 +89,8 @@ export class ReconnectPolicy {
     const wasConnected = before?.Connected === true;
     const isConnected = after?.Connected === true;
     const hasConnected = isConnected && !wasConnected;
-    // A link that begins without an attempt is proven at once. A link that begins during an attempt is
-    // proven only by the success of this attempt.
+    // A link that begins during an attempt is proven only by the success of this attempt. A link that begins
+    // without an attempt is proven at once. In the state `failed`, no attempt is under way any more.
     const isFirstConnectionSinceFailure = hasConnected && this.#unproven.get(path) === 'failed';
     if (after === undefined || isFirstConnectionSinceFailure) this.#unproven.delete(path);
     if (after === undefined || hasConnected) this.#soundlessUntilMs.delete(path);
@@ -149,7 +149,8 @@ export class ReconnectPolicy {
     const attempts = this.#attempts.get(path);
     if (attempts === undefined || attempts.isLeftDisconnected) return 0;
     attempts.failures += 1;
-    // If the link was up during the attempt, the end of the link plans the next attempt.
+    // If the link was up during the attempt, `dueAt` is no longer the time of this attempt:
+    // `#connectionBegan` has cleared it, and `#connectionEnded` plans the next attempt.
     const { dueAt } = attempts;
     const isStillDue = dueAt !== undefined && dueAt <= this.#clock.monotonic();
     if (isStillDue) this.#scheduleAfterPause(attempts);

@@ -52,7 +52,7 @@ export function makeRecords(
     pairing_active: pairingUntil !== undefined,
     ...(pairingUntil !== undefined && { pairing_until: new Date(pairingUntil).toISOString() }),
     scanning: Discovering,
-    // Beyond the bound, only the connected devices are in the list.
+    // Once the list has reached the bound, only connected devices are still added.
     known_devices: firstWithin(sorted, KNOWN_DEVICES_MAX_BYTES, ({ connected }) => connected),
     name: Alias || Address,
     address: Address,

@@ -148,8 +148,8 @@ export class Bus<E extends Effect> {
   }
 
   /**
-   * True if a watched name has an owner now. A call to a name without an owner could make the bus start a
-   * service that was stopped on purpose.
+   * True if a watched name has an owner now. Actors check this before a call, because a call to a name
+   * without an owner could make the bus start a service that was stopped on purpose.
    */
   readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 

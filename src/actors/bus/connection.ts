@@ -108,8 +108,8 @@ export async function connectBus(
     const parts = privateParts(bus);
     parts.fields._nameOwners = REMEMBERS_NO_NAMES;
     skipBadMessages(parts.stream, messageMaxBytes);
-    // This call must precede `new BusConnection`, where `PausableReading` replaces `stream.read`. During a
-    // pause the replaced `read` is not called, so a message that waits does not count as late.
+    // This call must precede `new BusConnection`, where `PausableReading` puts its own `stream.read` before
+    // this one. During a pause it does not call this one, so a message that waits does not count as late.
     reportLateMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );

@@ -20,8 +20,8 @@ export function asArgument(value: unknown): unknown {
 /**
  * A received value in our form. A variant becomes its value. An array of bytes becomes a Uint8Array with
  * memory of its own. A dictionary becomes an object without a prototype. An integer stays a bigint if a
- * number would not be exact. JSON.stringify refuses a bigint, so no record can have one. The recursion ends,
- * because the bus bounds the depth to 64 levels.
+ * number would not be exact. No record may have a bigint, because JSON.stringify throws at it. The recursion
+ * ends, because the bus bounds the depth to 64 levels.
  */
 export function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') {

@@ -195,7 +195,7 @@ export class Announcer {
     if (!replaced.ok) return replaced;
     const announced = await this.#announce(port, places);
     if (announced.ok) return announced;
-    // A failure would replace the bus connection (`#rounds`), which only interrupts the search for nodes.
+    // A failure would replace the bus connection (`#rounds`). That would help nothing, and stop the browser.
     if (isDbusError(announced.error, AVAHI_ERRORS.notPermitted)) return this.#announceNothing(NOT_PERMITTED);
     if (!isDbusError(announced.error, AVAHI_ERRORS.collision)) return announced;
     // Another service of this same avahi-daemon has the name.

@@ -127,7 +127,7 @@ export class Discovery implements BridgeActor, BusOwner {
     log: OwnerLink['log'],
     clock: Machine['clock'],
   ): Promise<ConfiguredNodes> {
-    // The file is loaded only here, because it also loads Node's HTTP, which few nodes need.
+    // The file is loaded only here, because it also loads the HTTP of Node.js, which few nodes need.
     const { ConfiguredNodes } = await import('./configured-nodes.js');
     return new ConfiguredNodes({ urls, log, clock, onChange: (nodes) => this.#nodes.setConfigured(nodes) });
   }
@@ -153,7 +153,7 @@ export default bridgeThread<'discovery'>(
  */
 function externalInterfaces(): NetworkInterfaces {
   const listed = networkInterfaces();
-  // An address with a label is listed under its label, not under the name of its interface.
+  // An address with a label is listed under its label, such as `eth0:1`, instead of its interface's name.
   const names = new Set(Object.keys(listed).map(withoutLabel));
   return [...names].flatMap((name) => externalInterface(name, listed) ?? []);
 }

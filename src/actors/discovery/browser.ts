@@ -31,8 +31,9 @@ type Service = Values<'iisssu'>;
 
 /**
  * A service that is resolved. It is forgotten once it has gone or turns out to be no node. A node keeps its
- * resolver, because the resolver fails when the host's address expires, two minutes after the host has lost
- * its power. The service's own record expires only after 75 minutes (RFC 6762, section 10).
+ * resolver, because only the resolver's failure soon shows that the host has lost its power: the host's
+ * address expires after two minutes. The service's own record expires only after 75 minutes (RFC 6762,
+ * section 10).
  */
 interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */

@@ -114,8 +114,8 @@ function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readon
 }
 
 function markedAsConfigured(node: NodeRecord, isReachableByUrl: boolean | undefined): NodeRecord {
-  // Several URLs may lead to one node. The node is reachable if one of the URLs reaches it. The value is
-  // undefined for a URL whose first request has not ended, and then changes nothing.
+  // Several URLs may lead to one node. The node is reachable if one of the URLs reaches it.
+  // `isReachableByUrl` is undefined until the URL's first request has ended, and then changes nothing.
   const isReachable = node.reachable === true || isReachableByUrl;
   return { ...node, configured: true, ...(isReachable !== undefined && { reachable: isReachable }) };
 }

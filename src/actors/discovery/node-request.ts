@@ -87,7 +87,7 @@ function sendRequest(
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   // The function is undefined for an IP address and for localhost, which need no name server.
   const lookupFunction = lookup.lookupFor(host);
-  // Node's types refuse options of the socket in a literal of request options, but allow them in a spread.
+  // The types of Node.js refuse these options in a literal of request options, but allow them in a spread.
   const socketOptions = {
     ...(lookupFunction && { lookup: lookupFunction }),
     autoSelectFamily: true,

@@ -31,10 +31,10 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
  * The places at which to announce a node that listens at these addresses. Empty if there are no interfaces,
  * if all addresses are loopback addresses, or if no interface has them any more.
  *
- * A wildcard address is one place for all interfaces. An interface itself is at most one more place, even
- * if the node listens there by both protocols. With a place for each protocol, avahi-daemon 0.8 would still
- * send only one goodbye for a record (is_duplicate_entry in avahi-core/announce.c). At the other place the
- * record would stay until its time to live ends.
+ * A wildcard address is one place for all interfaces. Each interface with an address in `listening` is one
+ * place, too, even if the node listens there by both protocols. If each protocol had a place, avahi-daemon
+ * 0.8 would still send only one goodbye for a record (is_duplicate_entry in avahi-core/announce.c). At the
+ * other place the record would stay until its time to live ends.
  */
 export function announcementPlaces(
   listening: readonly string[],

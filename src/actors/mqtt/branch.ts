@@ -240,7 +240,7 @@ export class Branch {
     } else if (change.collection === 'served') {
       this.served = JSON.parse(change.json) as ServedRecord;
     } else if (COLLECTION_SPECS[change.collection].keeps === undefined) {
-      // Collections with `keeps` get no topics. Their actions become events (bridge.ts).
+      // Collections with `keeps` get no topics: actions become events (bridge.ts), and the rest is not used.
       this.#put(change.collection, change.key, change.json);
     }
   }

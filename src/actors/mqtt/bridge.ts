@@ -92,7 +92,8 @@ export class MqttBridge implements BridgeActor {
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
       const { keeps, updated: eventType } = COLLECTION_SPECS[change.collection];
-      // An action is no state, so it is a message that the broker does not retain.
+      // An action is no state, so it is a message that the broker does not retain. `updated` in the table is
+      // the type of its event, such as `power.action`.
       if (change.kind === 'put' && keeps === 'actions') {
         const event = `{"event":${JSON.stringify(eventType)},"data":${change.json}}`;
         this.#serving?.publishPassing('event', event);

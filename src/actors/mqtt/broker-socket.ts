@@ -8,19 +8,19 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:
 
 /**
  * The addresses of a name are tried one after the other. Each address except the last has this time to
- * answer. Node's own 250 ms are too short for a broker far away: the kernel repeats a lost first packet only
- * after 1 s. Four dead addresses take 8 s of the 10 s of `CONNECT_DEADLINE_MS` (broker.ts), so there is
+ * answer. Node.js's own 250 ms are too short for a broker far away: the kernel repeats a lost first packet
+ * only after 1 s. Four dead addresses take 8 s of the 10 s of `CONNECT_DEADLINE_MS` (broker.ts), so there is
  * still time for a fifth address.
  */
 const TIME_PER_ADDRESS_MS = 2_000;
 
-/** `ca` has the trusted certificates in PEM. If it is undefined, Node's own list is used. */
+/** `ca` has the trusted certificates in PEM. If it is undefined, Node.js's own list is used. */
 export function dialBroker(url: string, ca: string | undefined, nameLookup: NameLookup): Socket {
   const { protocol, hostname, port } = new URL(url);
   // A URL has an IPv6 address in brackets, such as `[::1]`.
   const hostWithoutBrackets = hostname.replace(/^\[|\]$/g, '');
-  // `lookupFor` returns undefined for an IP address or localhost. Node's own look-up of these asks no name
-  // server (name-lookup.ts).
+  // `lookupFor` returns undefined for an IP address or localhost. Node.js's own look-up of these asks no
+  // name server (name-lookup.ts).
   const lookup = nameLookup.lookupFor(hostWithoutBrackets);
   const lookupOption = lookup === undefined ? {} : { lookup };
   const target = {

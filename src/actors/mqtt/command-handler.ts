@@ -61,7 +61,8 @@ export class CommandHandler {
         continue;
       }
       // If a choice is refused, the later requests of the message must not run, because they act on that
-      // choice. So they do not go to the queues, which might accept one in place of an older request.
+      // choice. So none of them goes to the queues: full queues, which refuse the choice, may still accept a
+      // request that replaces an older one.
       const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source, size });
       if (isAdded) continue;
       this.#refuse(message, TOO_MANY_COMMANDS);

@@ -120,10 +120,10 @@ export class CommandQueues {
   }
 
   /**
-   * The waiting request that the newer one makes needless; undefined if there is none. The newer one goes to
-   * the end, so the requests that came after the older one overtake this setting. A choice overtakes no
-   * request of its queue, and no request overtakes a choice. Otherwise a volume would be set at another
-   * output.
+   * The waiting request that the newer one makes needless; undefined if there is none. The older request is
+   * removed, and the newer one goes to the end. So the requests between the two are carried out before this
+   * setting. This is not allowed if one of them in the same queue is a choice, or if the newer one is: a
+   * volume would be set at another output.
    */
   #replacedBy(newer: QueuedRequest): WaitingRequest | undefined {
     if (newer.setting === undefined) return undefined;
@@ -150,10 +150,10 @@ export class CommandQueues {
 
   /**
    * To be called when a choice was refused. Drops the requests that act on this choice, because they would
-   * change another output. A request without `behind` acts on no choice, and stays. The search ends at the
-   * next such choice of the queue, because no request overtakes a choice. Among the dropped requests are
-   * those of an older message whose choice was the same (`#replaceRepeated`). A choice with `behind` is
-   * dropped, too, as `default` is in `{"port": ..., "default": true}`.
+   * change another output. A request without `behind` does not depend on a choice of its message, and stays.
+   * The search ends at the next choice without `behind`, because the requests after that one act on it.
+   * Among the dropped requests are those of an older message whose choice was the same (`#replaceRepeated`).
+   * A choice with `behind` is dropped, too, as `default` is in `{"port": ..., "default": true}`.
    */
   #dropBehindChoice(queueOfChoice: string): void {
     const waitingInQueue = this.#waiting.filter(({ queue }) => queue === queueOfChoice);

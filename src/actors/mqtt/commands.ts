@@ -46,7 +46,7 @@ interface MatchedTopic extends CommandOperations {
 }
 
 /**
- * After the members that are parameters, the members of an object run in this order, and before all others.
+ * The members of an object that are parameters run first, then these in this order, and then all others.
  * The port comes first, because a new port brings the volume and the mute that the sound server has stored
  * for this port. A loud output must be turned down before it is unmuted.
  */

@@ -12,7 +12,7 @@ export interface DeviceMessage {
 
 /** A topic that an entity reads. */
 interface TopicUse {
-  /** For what the entity reads the topic. An entity may read one topic for several purposes. */
+  /** An entity may read one topic for several purposes, such as `state` and `attributes`. */
   readonly purpose: string;
   readonly topic: string;
   readonly template: unknown;

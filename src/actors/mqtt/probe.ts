@@ -22,7 +22,8 @@ const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
 const ANSWER_MS = 5_000;
 /**
  * The retained messages count as read when none has come for this time. EMQX sends them by a process of its
- * own, so they may come after the question or the reply behind them (docs/development/what-we-learnt.md).
+ * own, so they may come after the question or the reply that should follow them
+ * (docs/development/what-we-learnt.md).
  */
 export const QUIET_MS = 100;
 /** A broker that sends retained messages without a pause is read no longer than this. */

@@ -265,8 +265,9 @@ export class RetainedTopics {
       [this.nodeTopic, this.identifier],
       [this.statusTopic, ONLINE],
     ]);
-    // The claim of the branch comes first. If the former owner is alive after all, it then stops publishing
-    // its device. Home Assistant has to forget that device before it gets ours, which has the same names.
+    // The claim above comes before this removal: a former owner that is alive after all would publish its
+    // device again, but stops when it gets the claim. The removal comes before our own device message,
+    // because both devices have the same names.
     if (this.#formerDeviceTopic !== undefined) desired.set(this.#formerDeviceTopic, '');
     for (const [relativeTopic, text] of this.#branch.texts())
       desired.set(this.wholeTopic(relativeTopic), text);

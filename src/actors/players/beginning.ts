@@ -1,7 +1,7 @@
 // Decides when it is certain that one player has begun to play, and which of two players has begun later.
 // If a signal comes during a reading, the reading may have the state from before the signal. Then another
 // reading is due, and the beginning is certain only if that reading confirms it. If that reading fails, the
-// beginning counts as certain, too.
+// beginning counts as certain, too: the signal is then the newest fact, and the next reading may be late.
 
 import type { RepeatedReading } from './repeated-reading.js';
 

@@ -23,7 +23,10 @@ type PlainCommand = Exclude<PlayerCommand, TrackCommand | PositionCommand>;
 type PlayersBus = BusCaller<'players'>;
 type CommandFailure = Failure<Fault>;
 
-/** The capability that a command needs, by default `can_control`. `play_pause` may also need `can_pause`. */
+/**
+ * The capability that a command needs. It is `can_control` for a command that is not listed. While the
+ * player plays, `play_pause` needs `can_pause` instead (`neededCapability`).
+ */
 const NEEDED_CAPABILITIES: Partial<
   Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>
 > = {
@@ -95,17 +98,17 @@ const IDS_OF_NO_TRACK = ['/', NO_TRACK];
  * current one (MPRIS, `SetPosition`). Such a command would have no effect, so it is refused.
  */
 function positionRefusalOf(
-  { trackId, texts, lengthUs }: Metadata,
+  { trackId: usableId, texts, lengthUs }: Metadata,
   { position: requestedUs, track_id: requestedId = '' }: PositionCommand,
 ): CommandFailure | undefined {
-  // A player may give its track an invalid id (metadata.ts). The record has this id, and a client may send it
-  // back. So it counts as the current id, and so do the ids of no track.
-  const hasUsableId = trackId !== undefined;
-  const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
-  const currentIds = hasUsableId ? [trackId] : [currentId, ...IDS_OF_NO_TRACK];
-  const namesCurrent = currentIds.includes(requestedId);
+  // A player may give its track an invalid id (metadata.ts), or none. Then a client may request the invalid
+  // id, which the record has, or an id of no track. Both are accepted.
+  const hasUsableId = usableId !== undefined;
+  const displayedId = usableId ?? texts['mpris:trackid'] ?? NO_TRACK;
+  const acceptedIds = hasUsableId ? [usableId] : [displayedId, ...IDS_OF_NO_TRACK];
+  const namesCurrent = acceptedIds.includes(requestedId);
   if (requestedId !== '' && !namesCurrent)
-    return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
+    return failure('other-track', `track_id: the current track is not ${requestedId} but ${displayedId}`);
   // Without a usable id the command becomes a seek, which `setPosition` limits to the track's end.
   const isBeyondEnd = hasUsableId && lengthUs !== undefined && requestedUs > lengthUs;
   if (!isBeyondEnd) return undefined;
@@ -148,7 +151,8 @@ function trackReferenceIn(command: TrackCommand): string {
 function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | undefined {
   const reference = trackReferenceIn(command);
   const isAppended = command.do === 'add' && reference === '';
-  // NO_TRACK in place of a track means the beginning of the list (MPRIS, `AddTrack`), also in an empty list.
+  // A track is appended after the last one. An empty list has none: NO_TRACK in place of a track means the
+  // beginning of the list (MPRIS, `AddTrack`).
   if (isAppended) return ids.at(-1) ?? NO_TRACK;
   const id = ids.find((each) => each === reference) ?? ids.find((each) => lastSegmentOf(each) === reference);
   if (id !== undefined || command.do !== 'add') return id;

@@ -261,8 +261,8 @@ export class Player {
     if (this.readings.hasEnded) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
-      // A signal may have announced that the player has begun to play. No reading confirms this now, and
-      // after a failed reading `publishNow` takes the signal as certain.
+      // A signal may have announced that the player has begun to play, and no reading confirms it soon. So
+      // the beginning counts as certain now (beginning.ts), and `publishNow` reports it.
       this.#publishSoon();
       return false;
     }

@@ -110,8 +110,8 @@ export class ReckonedPosition {
    *
    * A phone's player (mpris-proxy) always reports the position that it has announced last. So if a player
    * plays, and its position never moves without a signal, a reading with the announced position is no jump.
-   * At the track's end such a reading may be a jump, because a player that reports whole seconds may have
-   * begun again.
+   * The reading at the track's end is an exception: a player that reports whole seconds may have begun
+   * again, and may be at the announced second once more.
    */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();

@@ -51,11 +51,11 @@ export class RepeatedReading {
 
   /**
    * `begunBefore`: the value of `begunReadings` at an earlier moment. True if a reading that began after
-   * that moment has ended. Also true if there is nothing to wait for: no reading is under way, and none is
-   * requested, or the last one failed. After a failure the next reading may take a whole deadline.
+   * that moment has ended. Also true if no reading is under way, and either none is requested or the last
+   * one failed: after a failure the next reading may take a whole deadline, which is too long to wait for.
    */
   isSettledSince(begunBefore: number): boolean {
-    // Readings never overlap, so of those that have begun only the last one may not have ended.
+    // Readings never overlap, so only the last one can still be under way.
     const ended = this.#isUnderWay ? this.#begunReadings - 1 : this.#begunReadings;
     if (ended > begunBefore) return true;
     return !this.#isUnderWay && (!this.#isRequested || this.#failures > 0);

@@ -33,7 +33,7 @@ export interface TracklistReading {
   /** The record of the tracklist. */
   readonly json: string;
   readonly canEdit: boolean;
-  /** The ids of the list and not only those that clients get: the first `IDS_MAX`, and the very last one. */
+  /** The first `IDS_MAX` ids of the list, and its last one. Clients get fewer tracks (`json`). */
   readonly ids: readonly string[];
 }
 

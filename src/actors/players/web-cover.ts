@@ -19,7 +19,7 @@ const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 const ADDRESSES_MAX = 16;
 /**
  * The addresses of a name are tried one after the other. Each address except the last has this time to
- * answer. Node's usual 250 ms are too short for a server far away: the kernel repeats a lost first packet
+ * answer. Node.js's usual 250 ms are too short for a server far away: the kernel repeats a lost first packet
  * only after 1 s. After two dead addresses there is still time for a third within `FETCH_MAX_MS`.
  */
 const TIME_PER_ADDRESS_MS = 1_500;
@@ -119,7 +119,7 @@ function ownNetworks(): readonly string[] {
 }
 
 /**
- * The `Resolver` asks only name servers. Node's usual look-up (getaddrinfo) would also use mDNS and
+ * The `Resolver` asks only name servers. Node.js's usual look-up (getaddrinfo) would also use mDNS and
  * `/etc/hosts`, and would block one of the process's few file threads while it waits.
  */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {

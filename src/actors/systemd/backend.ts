@@ -80,7 +80,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (!target.ok) return target;
     const { scope, unit: name } = command;
     const follower = scope === 'user' ? this.#user : this.#system;
-    // The configured name may be an alias of an internal unit, which is known only from systemd's facts.
+    // The configured name may be an alias of an internal unit. Only systemd's facts show this.
     const unit = follower?.table.unit(name);
     if (unit === undefined || this.#isHidden(unit)) return noSuchUnit(command);
     const absence = this.#services.absenceOf(scope);

@@ -145,9 +145,9 @@ function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefine
 }
 
 /**
- * Returns why the goal of the job is not met; undefined if it is met. The job's result does not decide this.
- * The result is `done` even if a condition of the unit is not met, or a program cannot be executed
- * (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+ * Returns why the goal of the job is not met; undefined if it is met. Only the unit's facts decide this, and
+ * `result` is the unit's Result. The job's own result is `done` even if a condition of the unit is not met,
+ * or a program cannot be executed (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 function unmetGoal(
   goal: Goal,
@@ -165,12 +165,12 @@ function unmetGoal(
 }
 
 /**
- * The answer to a command whose job is over. `result` is the job's result. If the job's signal JobRemoved
- * was missed, `result` is undefined, and only the unit's state counts.
+ * The answer to a command whose job is over. If the job's signal JobRemoved was missed, `jobResult` is
+ * undefined, and only the unit's state counts.
  */
-export function answerAfterJob(goal: Goal, result: string | undefined, facts: UnitFacts): Answer {
-  const results = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
-  if (result !== undefined && result !== 'done') return failure('refused', `The ${results}`);
+export function answerAfterJob(goal: Goal, jobResult: string | undefined, facts: UnitFacts): Answer {
+  const results = `job's result is ${jobResult ?? 'unknown'}, the unit's Result ${facts.result}`;
+  if (jobResult !== undefined && jobResult !== 'done') return failure('refused', `The ${results}`);
   const problem = unmetGoal(goal, facts);
   return problem === undefined ? DONE : failure('refused', `${problem}: the ${results}`);
 }

@@ -153,8 +153,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   #propertiesChanged(path: string, iface: string, properties: PropertyRecord): void {
     const units = this.table.applyProperties(path, properties);
-    // For each change systemd sends the properties of the Service, then those of the Unit (systemd 252). The
-    // facts are complete only after both.
+    // systemd sends each change in two signals: the properties of the Service, then those of the Unit
+    // (systemd 252). The facts are complete only after both.
     if (iface !== UNIT_INTERFACE) return;
     this.#reportUnits(units);
     // A unit that was not found, but is no longer inactive, may exist now. It is read again, because only a

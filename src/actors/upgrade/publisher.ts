@@ -187,8 +187,8 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   // At a start systemd first sends the new invocation and the start job, still with the old state. The next
   // signal decides.
   if (before !== undefined && job !== '') return before;
-  // A reset is no run, so the last check stays. A failed unit is reset before its start, and the start may
-  // then be refused.
+  // A reset is no run, so the last check stays. The daemon itself resets a failed unit before it starts the
+  // unit. If systemd then refuses the start, clients must still find the last failure.
   if (wasReset && before?.invocation === invocation && before.state !== 'running') return before;
   // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);

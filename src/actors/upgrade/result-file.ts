@@ -119,7 +119,7 @@ function parseStatus(text: string): ResultReading {
     if (!isValid(members[key])) return failed(`${key.slice(1)} is not ${type}`);
   }
   const { $current, $latest, $upgrade_available, $checked_at, ...extra } = members;
-  // Any other text in `checked_at` is left out (docs/upgrades.md), so it does not make the file invalid.
+  // A `checked_at` that is no valid time is left out (docs/upgrades.md), and does not make the file invalid.
   const isTimeValid = isMarkedString($checked_at) && isRfc3339($checked_at.slice(1));
   const status = {
     $current,

@@ -32,7 +32,10 @@ export interface RunRecord {
 export interface Run extends RunRecord {
   readonly percent?: number;
   readonly step?: string;
-  /** How many runs have begun since the daemon's start. It shows whether one began during a start. */
+  /**
+   * How many runs have begun since the daemon's start. It shows whether a run has begun since StartUnit was
+   * called (`accepted`).
+   */
   readonly begunRuns: number;
   /**
    * The result of `startJob` if that job has ended, but not with `done`. The run then fails, unless systemd

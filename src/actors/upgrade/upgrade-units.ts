@@ -225,7 +225,7 @@ export class UpgradeUnits implements FollowerOwner {
     this.#epoch += 1;
     const epoch = this.#epoch;
     await this.#parts.ready;
-    // The properties of the manager show below which life of systemd this is.
+    // One of the manager's properties, `startedUs` below, identifies this life of systemd.
     const options = { path: SYSTEMD_PATH };
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;

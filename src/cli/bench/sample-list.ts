@@ -9,7 +9,7 @@ import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import { NEWEST_VERSION, NONE } from '../../protocol/pulse/wire.js';
 import { Writer } from '../../protocol/pulse/writer.js';
 
-/** So many streams make the cost of the frame itself negligible. */
+/** This number is so large that the cost of the frame itself is negligible. */
 const STREAMS = 30;
 /** The format is PA_SAMPLE_S16LE. */
 export const SAMPLE_SPEC = { format: 3, channels: 2, rate: 44_100 };

@@ -56,8 +56,8 @@ const CANDIDATES_MAX = 12;
 export interface NamedCall {
   readonly call: RequestArguments;
   /**
-   * For each word that fits nothing, a text that names the existing things. It is for people, and printed
-   * only if the node knows no such thing.
+   * One text for each word that fits nothing. The text names the existing things. It is for people, and
+   * printed only if the node knows no such thing.
    */
   readonly notes: readonly string[];
 }

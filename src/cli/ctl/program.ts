@@ -148,10 +148,11 @@ function fail({ exit, messages }: Ending): ExitName {
   return exit;
 }
 
-// Without this listener Node would start its inspector, which lets any local user run code as this user.
+// Without this listener Node.js would start its inspector, which lets any local user run code as this user.
 process.on('SIGUSR1', () => undefined);
 
-// The first words are Node, main.js and `ctl`. There is no top-level await, because the bundle is CommonJS.
+// The first words are Node.js, main.js and `ctl`. There is no top-level await, because the bundle is
+// CommonJS.
 Promise.resolve(run(parseCtl(process.argv.slice(3)))).then((exit) => {
   // A `writeOut` that failed may have set its own exit status already.
   process.exitCode ??= EXIT[exit];

@@ -54,8 +54,8 @@ const EXIT_BY_HTTP_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitN
 const PROXY_REFUSALS: readonly number[] = [401, 403, 407];
 
 /**
- * The problem's code if the node has no such route: the backend is not enabled, or the node is older than
- * this program.
+ * The problem's code if the node has no route for the request: the backend is not enabled, or the node is
+ * older than this program.
  */
 const NO_ROUTE = 'not-found';
 

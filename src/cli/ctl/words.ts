@@ -35,7 +35,8 @@ const TIME = /^(.*?)(ms|s|m)$/;
 /** The error names the field and what is wrong with it. */
 export function readWords(command: CtlCommand, words: readonly string[]): Result<RequestArguments, string> {
   const { parameters } = command;
-  // The first words are the parameters, in order. With only two words, the third parameter is missing.
+  // The first words are the parameters, in order. If there are two words, for example, any third parameter
+  // is missing.
   const missing = parameters[words.length];
   if (missing !== undefined) return failed(`${placeholder(missing.name)} is missing`);
   const params: Record<string, string> = {};
@@ -122,8 +123,8 @@ function alternativesTo({ required }: CtlCommand, name: string): readonly string
 }
 
 /**
- * A word with a sign is a change: `+5%` is a `delta`. Of the number fields it fits only those that can be
- * negative.
+ * A word with a sign is a change: `+5%` is a `delta`. It fits any text field, but a number field only if its
+ * values can be negative.
  */
 function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: CommandField, word: string): boolean {
   return type === 'string' || minimum < 0 || !SIGNED_WORD.test(word);

@@ -52,7 +52,7 @@ export class TraceProxy {
       this.#openClients.set(client, served);
     });
     this.#server.maxConnections = CLIENTS_MAX;
-    // Node has closed a dropped connection. It counts as a connection only to get a number for its line.
+    // Node.js has closed this connection already. It counts only because its line needs a number.
     this.#server.on('drop', () => {
       const { write } = this.#nextConnection();
       write({ note: `refused: ${CLIENTS_MAX} clients are connected already` });
@@ -92,7 +92,7 @@ export class TraceProxy {
     this.#connectionCount += 1;
     const connection = this.#connectionCount;
     const write: WriteItem = (item) => {
-      // Finer parts of the clock's milliseconds are only noise.
+      // The clock's parts of a microsecond are only noise.
       const microseconds = Math.round((systemClock.monotonic() - this.#startedAt) * 1000);
       this.#parts.writeLine({ seconds: microseconds / 1e6, connection, ...item });
     };

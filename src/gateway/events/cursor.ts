@@ -52,8 +52,8 @@ export class Cursor {
    * is undefined, the client gets a snapshot. The client knows all records whose first number is at most
    * `knownUpTo`, which is smaller than `readUpTo` if the client fell behind in the middle of a batch. For
    * example, the numbers 5 to 9 are a batch, and `readUpTo` is 7. Then `knownUpTo` is 4. If the batch puts a
-   * record with number 5 and again with number 9, the journal has only number 9 for it. So the client does
-   * not know this record yet.
+   * record with number 5 and again with number 9, only number 9 has an event. So the client does not know
+   * this record yet, although its first number, 5, is below 7.
    */
   constructor(context: CursorContext, filter: Filter, readUpTo: number | undefined, knownUpTo = readUpTo) {
     this.#context = context;
@@ -74,8 +74,9 @@ export class Cursor {
   }
 
   /**
-   * An id of this run of the daemon wins over `snapshot=1`, because a browser's EventSource reconnects to the
-   * URL that it started with. With any other id the stream begins with a snapshot, even without `snapshot=1`.
+   * An id of this run of the daemon wins over `snapshot=1`, because a browser's EventSource reconnects to
+   * the URL that it started with, `snapshot=1` included. With any other id the stream begins with a
+   * snapshot, even without `snapshot=1`.
    */
   static forNewStream(context: CursorContext, query: EventQuery): Cursor {
     const { filter, lastEventId, snapshot } = query;

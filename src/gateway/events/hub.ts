@@ -148,7 +148,7 @@ export class EventHub {
       love: () => loveEvent(bootId, journal.newestSequence),
       cursorFrom: (readUpTo) => {
         const { newestSequence } = journal;
-        // A stream has `readUpTo` only if it falls behind within `publish`, maybe in the middle of a batch.
+        // A stream passes `readUpTo` only if it falls behind within `publish`, maybe inside a batch.
         if (readUpTo === undefined) return new Cursor(this.#context, filter, newestSequence);
         const knownUpTo = this.#delivered.before;
         return new Cursor(this.#context, filter, readUpTo, knownUpTo);

@@ -171,8 +171,8 @@ const COLLECTIONS = {
    */
   'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
   /**
-   * A copy of the record of `bluetooth`. It is put when an attempt to connect has ended, and the record has
-   * not changed, because the client of this attempt waits for an event.
+   * A copy of the record of `bluetooth`. It is put when an attempt to connect has ended without a change of
+   * the record, because the client of this attempt waits for an event.
    */
   'bluetooth.outcome': { backend: 'bluetooth', updated: 'bluetooth.updated', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;

@@ -24,6 +24,7 @@ export type BluetoothCommand = CommandOf<'bluetooth'>;
 export type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
 export type AdapterVerb = Exclude<BluetoothCommand['do'], DeviceVerb>;
 
+/** The commands of backend `B`. For `players` these include `cover`, which no operation makes. */
 export type Command<B extends Backend = Backend> =
   | CommandOf<B>
   | (B extends 'players' ? PlayersCommand : never);

@@ -1,5 +1,5 @@
-// Which messages threads send each other, and which calls supervisor and gateway make to each other. Node
-// must be able to clone every message (structured clone).
+// Which messages threads send each other, and which calls supervisor and gateway make to each other.
+// Node.js must be able to clone every message (structured clone).
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, ChildName, Subscriber } from './backends.js';

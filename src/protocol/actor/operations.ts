@@ -199,7 +199,10 @@ function post<
   };
 }
 
-/** An MQTT message requests the operation by a payload that is only the word `name`. */
+/**
+ * An MQTT message requests the operation by a payload that is only the word `name`. With a `setting`, a
+ * newer command replaces a queued one.
+ */
 function byWord(name: string, setting?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(setting !== undefined && { setting }) }];
 }
@@ -338,6 +341,7 @@ const TABLE = {
     {
       body: 'makeDefault',
       defaultBody: {},
+      // All three have the `setting` `default`, so that a newer command replaces a queued one of any name.
       mqtt: [
         { by: 'member', name: 'default', isBare: true, setting: 'default' },
         { by: 'member', name: 'output', topic: 'audio/server', setting: 'default' },

@@ -27,7 +27,7 @@ const deviceMethod = methodsOf(BLUEZ_NAME, undefined, DEVICE_INTERFACE);
 export const BLUEZ_METHODS = {
   /** -> the properties of every object, by path and interface. */
   getManagedObjects: managerMethod('GetManagedObjects', ['', 'a{oa{sa{sv}}}'], 'none'),
-  /** The path of our agent, `AGENT_CAPABILITY`. */
+  /** The path of our agent, and then `AGENT_CAPABILITY`. */
   registerAgent: agentManagerMethod('RegisterAgent', ['os', ''], 'bluetooth'),
   /** The path of our agent. BlueZ then asks this agent about the pairings that a device begins. */
   requestDefaultAgent: agentManagerMethod('RequestDefaultAgent', ['o', ''], 'bluetooth'),

@@ -93,7 +93,7 @@ const CHECKS = {
     Array.isArray(value) && value.length === 2 && isInteger(value[0]) && typeof value[1] === 'string',
 } as const;
 
-/** The properties of a table, each with the type of its signature. */
+/** The type of a table's properties: `{ Volume: 'd' }` makes `{ Volume?: number }`. */
 export type PropertyValues<T extends PropertyTable> = {
   readonly [P in keyof T]?: Values<T[P]>[0];
 };

@@ -83,7 +83,7 @@ export class Framer {
       const isFrameStart = this.#stagedBytes === 0;
       const hasWholeHeader = isFrameStart && length - start >= HEADER_BYTES;
       const header = hasWholeHeader ? readHeader(chunk.view, start) : undefined;
-      // The frame's end has no meaning if the header is incomplete.
+      // Without a header in this chunk, `end` has no meaning: the header is incomplete, or in `#staging`.
       const end = start + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
         start += this.#stage(received.subarray(start, length), deliver);

@@ -49,7 +49,7 @@ export function serverFault(code: number): ServerFault {
   return { code, name, meaning };
 }
 
-/** Why a session has ended. It never ends by itself for the last three reasons: callers of `close` do it. */
+/** Why a session has ended. Only its owner ends it for one of the last three reasons, by `close`. */
 export type ClosedReason =
   | { readonly kind: 'protocol-violation'; readonly detail: string }
   /** The server has answered the handshake with an error. */

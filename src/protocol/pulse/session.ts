@@ -134,7 +134,7 @@ export class Session {
     return this.#writer.take();
   }
 
-  /** The time at which `expire` must be called next, as its `now`; undefined if no request is pending. */
+  /** The value of `now` at which `expire` must be called next; undefined if no request is pending. */
   nextDeadline(): number | undefined {
     let next: number | undefined;
     for (const { deadline } of this.#pending) if (next === undefined || deadline < next) next = deadline;

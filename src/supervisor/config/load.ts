@@ -106,7 +106,7 @@ function readConfig(path: string): ConfigFileResult | undefined {
   } catch (error) {
     const { code, text } = systemFault(error);
     if (code === 'ENOENT' && isDanglingLink(path)) return failedBecause(BROKEN_LINK);
-    // After ENOTDIR there is no such file either, because what should be a folder above it is a file.
+    // ENOTDIR means that a part of the path is a file instead of a folder, so there is no such file either.
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : failedBecause(text);
   }
 }

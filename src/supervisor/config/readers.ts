@@ -102,8 +102,8 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
-    // For a secret of another type, `reportExpected` would display the value. So the value is checked as a
-    // text, because the errors of `check` do not quote it.
+    // `reportExpected` would display a secret that is no text, such as a number. So this value is turned
+    // into a text for `check`, whose errors do not quote it.
     const isSecret = secret !== undefined;
     if (typeof content !== 'string' && !isSecret) return reportExpected(kind, entry, context);
     const text = String(content);

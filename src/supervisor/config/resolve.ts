@@ -167,7 +167,7 @@ function readSection(
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
   // The default of `upgrade.enabled` is false. So if the value is true, the key is in a file, and
-  // `enabledAt` is defined. The missing key has no place, so its problem gets this one.
+  // `enabledAt` is defined. It is the place of the problem that `upgrade.resultFile` is missing.
   const enabledAt = writtenKeys.get('upgrade.enabled')?.valueAt;
   // `writtenKeys` is checked instead of the value, because a wrong `upgrade.resultFile` has no value either,
   // but has been reported already.
@@ -190,7 +190,7 @@ function reportBrokerProblems(
   { secretFault }: Environment,
   findings: Findings,
 ): void {
-  // The checks of `mqtt.enabled` and `mqtt.url` are like those of two keys in `reportConflicts`.
+  // `reportConflicts` explains this check, at `upgrade.enabled` and `upgrade.resultFile`.
   const enabledAt = writtenKeys.get('mqtt.enabled')?.valueAt;
   if (mqtt.enabled && enabledAt !== undefined && !writtenKeys.has('mqtt.url'))
     findings.addProblem(enabledAt, 'mqtt.url', 'is required when mqtt.enabled is true');

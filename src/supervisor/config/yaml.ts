@@ -34,8 +34,9 @@ import type { KeyValues } from './keys.js';
 const SYNTAX_PROBLEMS_MAX = 10;
 
 /**
- * Merge keys (`<<`) and tags such as `!!binary` are of YAML 1.1. Messages have no place and no lines of the
- * file, because `Findings` adds the place. The package itself prints nothing.
+ * Merge keys (`<<`) and tags such as `!!binary` are off, because they are of YAML 1.1. `prettyErrors` would
+ * write the place and lines of the file into the messages, but `Findings` adds the place. With the level
+ * `error`, the package itself prints nothing.
  */
 const OPTIONS = {
   version: '1.2',

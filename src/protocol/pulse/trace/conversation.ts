@@ -88,8 +88,8 @@ export class Conversation {
 
   /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
-    // NONE stands for a number that the frame lacks. It is also the tag of messages that answer no request.
-    // No message and no pending request has the number NONE, so a search by it finds nothing.
+    // NONE stands for a command or a tag that the frame lacks. Messages that answer no request have NONE as
+    // their tag, too. Neither `MESSAGES` nor `#requests` has an entry for NONE, so a search finds nothing.
     const { command: code = NONE, tag = NONE } = commandAndTagOf(frame);
     const isReply = from === 'server' && code === REPLY;
     const isError = from === 'server' && code === ERROR;
@@ -172,7 +172,10 @@ export function withoutCookie(frame: Buffer): Buffer {
   return Buffer.from(frame).fill(0, secretStart(frame));
 }
 
-/** The place where the cookie's bytes begin, or may begin: at the first value that is not as it should be. */
+/**
+ * The place where the cookie's bytes begin. If a value before these bytes is not as it should be, the result
+ * is the place of this value, because the cookie may be there.
+ */
 function secretStart(auth: Buffer): number {
   if (wordAt(auth, TAG_START) === undefined) return TAG_START;
   if (wordAt(auth, VERSION_START) === undefined) return VERSION_START;
