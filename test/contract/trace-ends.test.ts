@@ -117,6 +117,8 @@ const COMMANDS: readonly (readonly [
   ['its output goes to standard error', ['printenv', 'PULSE_SERVER'], 0, /^unix:.*\/tonearm-trace-\d+\n$/],
   ['the signal that ends it is passed on', ['sh', '-c', 'kill -TERM $$'], 143, /^$/],
   ['a missing program gives status 127', ['no-such-program'], 127, /cannot run no-such-program: .*ENOENT\n$/],
+  ['a file that is no program gives status 126', ['/etc/passwd'], 126, /cannot run .*EACCES\n$/],
+  ['a file in place of a folder gives status 126', ['/etc/passwd/x'], 126, /cannot run .*ENOTDIR\n$/],
 ];
 
 for (const [what, command, status, err] of COMMANDS) {

@@ -1,7 +1,7 @@
 // Reads the command line of `tonearm trace`, and decides when a trace begins and ends. The trace runs in a
 // process of its own, not in the daemon.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -169,33 +169,35 @@ function runCommand(
   onSignal: OnSignal,
   over: AbortSignal,
 ): Promise<TraceEnd> {
-  return new Promise((resolve) => {
+  return new Promise<TraceEnd>((resolve, reject) => {
+    let child: ChildProcess | undefined;
     let cancelKill = (): void => undefined;
     const passOn = (signal: NodeJS.Signals): void => {
-      child.kill(signal);
+      child?.kill(signal);
       if (signal === 'SIGINT') return;
       cancelKill();
-      cancelKill = systemClock.after(COMMAND_END_MAX_MS, () => child.kill('SIGKILL'));
+      cancelKill = systemClock.after(COMMAND_END_MAX_MS, () => child?.kill('SIGKILL'));
     };
     // The handler is set before the command starts, because somebody who sees the command may send a signal
     // at once. Without a handler, the signal would end this program and leave the command behind.
     onSignal(passOn);
-    // The command's standard output becomes standard error, because the trace uses standard output.
-    const child = spawn(program, args, {
+    // The command's standard output becomes standard error, because the trace uses standard output. Some
+    // failures, such as ENOTDIR, are thrown by `spawn`, which rejects the promise, too.
+    child = spawn(program, args, {
       env: { ...process.env, PULSE_SERVER: address },
       stdio: ['inherit', 2, 'inherit'],
     });
     over.addEventListener('abort', () => passOn('SIGTERM'));
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      const status = error.code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE;
-      resolve({ end: status, message: `cannot run ${program}: ${errorText(error)}` });
-    });
+    child.once('error', reject);
     child.once('exit', (code, signal) => {
       cancelKill();
       // Without a signal there is a code. The default below is only for the type.
       const status = signal === null ? code : SIGNAL_STATUS + constants.signals[signal];
       resolve({ end: status ?? NOT_RUNNABLE });
     });
+  }).catch((error: NodeJS.ErrnoException) => {
+    const status = error.code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE;
+    return { end: status, message: `cannot run ${program}: ${errorText(error)}` };
   });
 }
 
