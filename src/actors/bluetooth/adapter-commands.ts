@@ -161,15 +161,14 @@ export class AdapterCommands {
 
   /**
    * If `before` is undefined, the device was paired when it appeared, and the pairing may be years old.
-   * `mayPair` is also true if the device was admitted in a pairing mode that has ended since. `refuse` must
-   * know whether a client is connecting another device, because our agent is then registered.
+   * `mayPair` is also true if the device was admitted in a pairing mode that has ended since.
    */
   #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
     const { isActive: isInPairingMode, leftMs } = this.#pairing;
     const { path } = device;
     if (!this.#pairing.mayPair(path) && !this.connecting.isRequestedFor(path)) {
       const hasJustPaired = before !== undefined;
-      if (hasJustPaired) void this.#pairing.refuse(adapter, device, this.connecting.isAnyRequested);
+      if (hasJustPaired) void this.#pairing.refuse(adapter, device);
       return;
     }
     this.#pairing.admit(path, { hasPaired: true });

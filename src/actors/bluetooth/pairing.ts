@@ -211,17 +211,12 @@ export class Pairing {
    * device can pair while our agent is registered: all adapters are then pairable. Our agent has neither
    * keys nor a display, so the kernel accepts the device without a question to our agent
    * (docs/development/what-we-learnt.md, "BlueZ").
-   * `isConnecting` is true while our agent is registered for the connection of another device.
    */
-  async refuse(
-    adapter: BluetoothAdapter,
-    { path, Trusted, wasFoundByScan }: BluetoothDevice,
-    isConnecting: boolean,
-  ): Promise<void> {
+  async refuse(adapter: BluetoothAdapter, { path, Trusted, wasFoundByScan }: BluetoothDevice): Promise<void> {
     // Another program that pairs a device finds it by a scan first, or makes the node discoverable. Such a
-    // program may also trust the device. The scan is no evidence while our agent is registered for another
+    // program may also trust the device. The scan is no evidence while our agent is needed for another
     // device, because the device at `path` may then have paired by means of our agent.
-    const isScanEvidence = wasFoundByScan && !isConnecting;
+    const isScanEvidence = wasFoundByScan && this.#agentHolders === 0;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;
     const { bluez, publish } = this.#parts;

@@ -48,7 +48,7 @@ type StartRow = readonly [what: string, wish: ReconnectWish, facts: Partial<Blue
 const DUE_AT_START: readonly StartRow[] = [
   ['a loudspeaker', ALL_LOUDSPEAKERS, {}],
   ['a headset', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET], Icon: 'audio-headset' }],
-  ['a headset with the older service', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET_HS], Icon: 'audio-headset' }],
+  ['a headset with the service of HSP 1.2', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET_HS], Icon: 'audio-headset' }],
   ['a device of the list', [PHONE, SPEAKER], { UUIDs: [] }],
 ];
 for (const [what, wish, facts] of DUE_AT_START) {

@@ -267,6 +267,24 @@ test('a client that connects a device during an attempt gets the outcome of the 
   assert.equal(attemptCount(bluez), 1);
 });
 
+test('a device that another program finds and pairs stays, while a client waits for an attempt without an agent', async (t) => {
+  const { bluez, recorder, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
+    withSpeaker(bluez);
+    bluez.misbehaviours.set('Connect', 'hang');
+  });
+  await untilAttempted(bluez, 1);
+  bluez.addDevice(PHONE, { RSSI: -60 });
+  await until('the phone is found', () => recorder.device(PHONE));
+
+  const connecting = sendCommand({ do: 'connect', address: SPEAKER });
+  bluez.changeDevice(PHONE, { Paired: true });
+  await until('the phone has paired', () => recorder.device(PHONE)?.paired);
+  bluez.changeDevice(SPEAKER, { Connected: true });
+  bluez.answerHung();
+  await connecting;
+  assert.ok(!bluez.calls.includes('RemoveDevice'), bluez.calls.join());
+});
+
 test('an adapter whose loudspeaker is away is switched off after its idle time', async (t) => {
   const { bluez, clock } = await startBackend(t, { ...RECONNECTING, idleTimeout: 60 }, withSpeakerAway);
   // Three pauses between attempts, and then the rest of the idle time.
