@@ -216,12 +216,12 @@ export function Cover({ player, onPicture }: CoverProps) {
   useLater(brokenCover === '' ? undefined : COVER_RELOAD_MS, () => setBrokenCover(''), [brokenCover]);
   // The identity begins with the cover's address. The node serves only covers with one of these schemes.
   const hasCover = /^(?:file|data|https?):/i.test(identity) && brokenCover !== identity;
+  /** The last cover that has loaded. */
   const lastCover = useRef({ address: '', player: '' });
   const { bus_name } = player;
-  if (hasCover)
-    lastCover.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(identity)}`, player: bus_name };
   const isLastCover = !hasTrack(player) && lastCover.current.player === bus_name;
-  const address = hasCover || isLastCover ? lastCover.current.address : '';
+  const lastAddress = isLastCover ? lastCover.current.address : '';
+  const address = hasCover ? `${node.coverUrl(bus_name)}?of=${hashOf(identity)}` : lastAddress;
   useEffect(() => {
     if (address === '') onPicture?.(undefined);
   }, [address, onPicture]);
@@ -235,7 +235,10 @@ export function Cover({ player, onPicture }: CoverProps) {
         <img
           src={address}
           alt=""
-          onLoad={({ currentTarget }) => onPicture?.(currentTarget)}
+          onLoad={({ currentTarget }) => {
+            lastCover.current = { address, player: bus_name };
+            onPicture?.(currentTarget);
+          }}
           onError={() => setBrokenCover(identity)}
         />
       )}

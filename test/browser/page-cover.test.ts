@@ -127,6 +127,16 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
     await page.locator('.sounding .cover canvas').waitFor();
   });
 
+  test('a cover that could not be loaded does not stay as the last cover', async () => {
+    await page.route('**/cover*', (route) => route.fulfill({ status: 404 }));
+    node.up({ players: [player('mpd', { metadata: WITH_COVER })] });
+    await page.goto(node.url);
+    await page.locator('.hero .cover .icon').waitFor();
+    node.change(player('mpd', STOPPED));
+    await page.locator('.hero').getByText('Nothing is playing').first().waitFor();
+    assert.equal(await page.locator('.hero .cover img').count(), 0);
+  });
+
   test('the icon of a musical note is in the place of the cover if the tab has had no cover so far', async () => {
     node.up({ players: [player('mpd', STOPPED)] });
     await page.goto(node.url);
