@@ -199,7 +199,7 @@ describe('the rules', () => {
     assert.deepEqual(rule(mainWithSchemas("await import('./protocol/actor/schemas.js');")), []);
   });
 
-  test('all refuse a source of this file', () => {
+  test('each refuse at least one source that this file has for them', () => {
     const testedByRow = new Set<string>(BREACHES.map(([rule]) => rule));
     const testedAlone = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
     const untested = ruleNames.filter((name) => !testedByRow.has(name) && !testedAlone.includes(name));

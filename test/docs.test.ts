@@ -36,8 +36,8 @@ interface Heading {
 }
 
 /**
- * A document without its examples, in which `#` and `|` mean other things. The lines of the examples are
- * empty, so that all other lines keep their numbers.
+ * The lines of a document. Those of its examples are made empty, because `#` and `|` mean other things in
+ * examples. So all other lines keep their numbers.
  */
 function linesOf(document: string): readonly string[] {
   const text = readFileSync(join(ROOT, document), 'utf8');

@@ -1,4 +1,4 @@
-// The look-up of a name: the answer of the program, and the outcome if it fails, hangs or is missing.
+// Tests the look-up of a name: the answer of the program, and the outcome if it fails, hangs or is missing.
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
@@ -35,7 +35,8 @@ function resolveName(lookup: NameLookup, choice: Choice, name = NAME): Promise<u
       if (error !== null) resolve(error.code);
       else resolve(choice.all ? address : [address, family]);
     };
-    // The function that `lookupFor(NAME)` returns resolves any name. `lookupFor('localhost')` is undefined.
+    // `lookupFor('localhost')` is undefined, so the function for `NAME` resolves `localhost`, too. That
+    // function resolves any name.
     const lookupFunction = lookup.lookupFor(NAME);
     lookupFunction?.(name, choice, answer);
   });
@@ -76,7 +77,7 @@ test('the program is called with ahosts and the name', async (t) => {
   assert.deepEqual(await resolveName(lookup, { all: false }), ['10.0.0.7', 4]);
 });
 
-test('without the program Node looks the name up', async (t) => {
+test('if the program is missing, Node.js resolves the name', async (t) => {
   const lookup = new NameLookup(join(temporaryFolder(t), 'missing'));
   assert.match(JSON.stringify(await resolveName(lookup, { all: true }, 'localhost')), /"127\.0\.0\.1"|"::1"/);
 });

@@ -1,4 +1,4 @@
-// A watch on a path of a real file system: every way in which a file appears, changes and vanishes.
+// Tests a watch on a path of a real file system: every way in which a file appears, changes and vanishes.
 
 import assert from 'node:assert/strict';
 import fileSystem, {
@@ -25,9 +25,9 @@ const SETTLE_MS = 0;
 
 /** A watch on `path` until the test ends. */
 class WatchUnderTest {
-  /** The file at the last report. */
+  /** The identity of the file at the last report; undefined if there was no file. */
   #reported: string | undefined;
-  /** The file at the end of the last wait for a report. */
+  /** The value of `#reported` when `reports` last resolved. */
   #known: string | undefined;
 
   constructor(t: TestContext, path: string, slowPollMs = NEVER_MS) {

@@ -7,17 +7,18 @@ export interface Boundary {
    */
   readonly files: string;
   /**
-   * Patterns of the project's files that the row's files may import; `*` stands for any name. The row's
-   * files may import each other without a pattern. If `files` has a `*`, they may do so only if they have
-   * the same name in the place of the `*`.
+   * Patterns of the project's files that the row's files may import: a prefix, in which `*` stands for any
+   * name. The row's files may import each other without a pattern. If `files` has a `*`, they may do so only
+   * if they have the same name in the place of the `*`.
    */
   readonly mayImport: readonly string[];
   /** Patterns of the project's files from which the row's files may import only types. */
   readonly mayImportTypes?: readonly string[];
-  /** Modules of Node that the row's files may import: their names, without `node:`, separated by blanks. */
+  /** Modules of Node.js that the row's files may import: names without `node:`, separated by blanks. */
   readonly builtins: string;
 }
 
+/** Files that most parts of the daemon may import. */
 const SHARED = [
   'src/protocol/actor/',
   'src/host/clock.ts',
@@ -74,7 +75,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     mayImport: [],
     builtins: 'child_process dns net',
   },
-  // The daemon also sends HTTP requests. The file reads the bodies of their answers.
+  // The file needs the type of an answer to an HTTP request, because it reads the bodies of such answers.
   { files: 'src/actors/response-body.ts', mayImport: ['src/protocol/actor/result.ts'], builtins: 'http' },
   // The file fetches covers from the web. No other actor speaks HTTP to strangers.
   {
@@ -105,7 +106,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   // `vm` has V8's measurement of memory. idle-heap.ts uses it, because a measurement also collects garbage.
   { files: 'src/host/', mayImport: ['src/protocol/actor/'], builtins: 'fs net os vm' },
-  // The build runs this file, and replaces it by the result.
+  // The build runs this file, and replaces it by the result. So the client has no code of the daemon.
   { files: 'src/client/paths.ts', mayImport: ['src/protocol/actor/operations.ts'], builtins: '' },
   // The client may import only types of the daemon, because the client runs in browsers.
   { files: 'src/client/', mayImport: [], mayImportTypes: ['src/protocol/actor/'], builtins: '' },
@@ -124,7 +125,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     mayImportTypes: ['src/gateway/', 'src/supervisor/'],
     builtins: 'fs net os url util worker_threads',
   },
-  // A program of its own, which main.ts starts instead of the daemon: `tonearm trace`.
+  // `tonearm trace` is a program of its own, which main.ts starts instead of the daemon.
   {
     files: 'src/cli/trace/',
     mayImport: [
@@ -135,9 +136,10 @@ export const BOUNDARIES: readonly Boundary[] = [
     ],
     builtins: 'child_process fs net os path stream/promises util',
   },
-  // The build runs this file, and replaces it by the result.
+  // The build runs this file, too, and replaces it by the result.
   { files: 'src/cli/ctl/commands.ts', mayImport: ['src/protocol/actor/'], builtins: '' },
-  // A client of a node, and a program of its own: `tonearm ctl`. The configuration says where the node is.
+  // `tonearm ctl` is a client of a node, and a program of its own. It reads in the configuration where the
+  // node is.
   {
     files: 'src/cli/ctl/',
     mayImport: [

@@ -85,7 +85,7 @@ const packages: Check = (sources) => {
   });
 };
 
-/** A file without a row in HOLDERS may be imported by every file. */
+/** To hold a file is to import it. A file without a row in HOLDERS may be imported by every file. */
 const mayHold = (path: string, target: string): boolean =>
   HOLDERS[target]?.some((prefix) => path.startsWith(prefix)) ?? true;
 

@@ -12,18 +12,18 @@ export interface Import {
    * (`node:fs`, `yaml`).
    */
   readonly target: string;
-  /** Erased by the compiler: nothing is loaded. */
+  /** True if the compiler erases the import, so that nothing is loaded. */
   readonly typeOnly: boolean;
-  /** Written as a call: `import('./a.js')`. */
+  /** True for a call: `import('./a.js')`. */
   readonly dynamic: boolean;
   readonly line: number;
 }
 
 export interface SourceFile {
-  /** From the project's root, with forward slashes. */
+  /** The path from the project's root, with forward slashes. */
   readonly path: string;
   readonly text: string;
-  /** Comments, and the insides of texts and regular expressions, are blank; positions and lines stay. */
+  /** The text with blanks for comments, and inside of strings and regular expressions; positions stay. */
   readonly code: string;
   readonly imports: readonly Import[];
   readonly comments: readonly Span[];

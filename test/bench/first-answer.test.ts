@@ -6,7 +6,7 @@ import { firstAnswer } from '../../bench/support/first-answer.js';
 import { freePort } from '../tools/free-port.js';
 
 const POLL_MS = 5;
-/** Closes its first connection without an answer, and ends. */
+/** This program closes its first connection without an answer, and ends. */
 const CLOSING = `
   const server = require('node:net').createServer((socket) => { socket.end(); server.close(); });
   server.listen(Number(process.argv[1]), '127.0.0.1');`;

@@ -1,5 +1,5 @@
-// Two measurements of bench/, in their short form: that of the codec, and one that starts a sound server and
-// the daemon. Their tests check only that there are figures. The other tests check the table of Debian
+// Runs two measurements of bench/ in their short form: that of the codec, and one that starts a sound server
+// and the daemon. Their tests check only that there are figures. The other tests check the table of Debian
 // packages, and the two codecs that the first measurement compares.
 
 import assert from 'node:assert/strict';

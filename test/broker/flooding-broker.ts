@@ -15,7 +15,7 @@ const LARGE_COMMANDS = 300;
  * memory of the bridge's thread (64 MB).
  */
 const LARGE_PAYLOAD_CHARS = 300_000;
-/** A body may have 65 536 bytes, and a topic 65 535. */
+/** This is below both limits: a body may have 65 536 bytes, and a topic 65 535. */
 const LONG_BYTES = 60_000;
 /** A quote, which JSON escapes, and a character of four bytes. */
 const QUOTE_AND_NOTE = '"🎵';

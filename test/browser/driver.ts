@@ -46,6 +46,7 @@ export async function openDrivenBrowser({
   const session = `/session/${sessionId}`;
   return {
     send: (command, parameters = {}) => {
+      // The first element is the command's name in Firefox's own protocol.
       const [, method, path] = COMMANDS[command];
       return call(method, session + path, method === 'POST' ? parameters : undefined);
     },

@@ -170,6 +170,7 @@ export class NodeWithPage extends GatewayUnderTest {
     const settings = { ...SETTINGS, discovery, api: { ...SETTINGS.api, sse, ...api } };
     super({ settings, page, bind: ['127.0.0.1', address] });
     this.#address = address;
+    // The page requests this status by itself, to know whether the node can be restarted or switched off.
     const powerStatus = '{"reboot":true,"power_off":true}';
     this.backends.answer = { ok: true, value: { text: powerStatus } };
   }

@@ -1,4 +1,4 @@
-// Tests pages of other sites in Chromium. The example page uses the built client, and the test adds an
+// Tests pages of other sites in Chromium. examples/volumes.html uses the built client, and the test adds an
 // EventSource to this page. The page's connections are cut, the daemon restarts, and the network is away for
 // a time. Another page shows the node's page in a frame.
 

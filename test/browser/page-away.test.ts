@@ -98,7 +98,8 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
   test('if a node does not answer during an upgrade, its page displays Upgrading at once, also after a long connection', async () => {
     node.change(...upgrade({}, RUNNING));
     await page.getByRole('progressbar').waitFor();
-    // An upgrade explains an absence of up to 30 minutes (src/page/liveness.ts).
+    // An upgrade explains the first 30 minutes of an absence (src/page/liveness.ts). These 31 minutes pass
+    // before the absence begins, so they must not count.
     await page.evaluate('{ const { now } = Date; Date.now = () => now.call(Date) + 31 * 60_000; }');
     // The page concludes from the answers to these requests whether the node is away. The stream stays open.
     await page.route('**/server', (route) => route.abort());
@@ -181,7 +182,8 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     await page.getByText('Connection lost').waitFor();
     // The open question has prevented the reload until now.
     await page.keyboard.press('Escape');
-    // A page that has had no input for 5 s is loaded again (src/page/presence.ts).
+    // If the node were there, an outdated page without input for 5 s would be loaded again
+    // (src/page/presence.ts).
     await page.clock.runFor(7000);
     assert.equal(await page.getByText('Connection lost').isVisible(), true);
     await reopenProxy(upgradedNode.port);

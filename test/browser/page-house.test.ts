@@ -172,7 +172,7 @@ inOwnNetwork(import.meta.url, () => {
       await card('Living room').getByRole('button', { name: 'Pause', disabled: true }).waitFor();
       const kitchen = house.room('Kitchen');
       kitchen.change(drop('audio.outputs', '0'));
-      // Without an output, the room has the name of its host.
+      // Without an output, the room has the name of its host, which is `kitchen`.
       await card('Kitchen').waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Pause all' }).click();
       for (const node of [livingRoom, kitchen])
@@ -182,6 +182,7 @@ inOwnNetwork(import.meta.url, () => {
     test('the label of a room, its volume and the volume of all rooms are those of the output of its player', async () => {
       await openHouse('Living room');
       const node = house.room('Living room');
+      // 4711 is the process of the ordinary player (`player` in node-with-page.ts).
       const playerFields = { props: { 'application.process.id': '4711' }, output: 'output-0' };
       const terrace = output(1, { description: 'Terrace', volume: 0.3 });
       // The first stream is that of an input, which is heard at output 0. The second is that of another
@@ -215,7 +216,7 @@ inOwnNetwork(import.meta.url, () => {
       house
         .room('Kitchen')
         .change(output(0, { name: 'auto_null', description: 'Dummy Output', default: true }));
-      // Without an output, the room has the name of its host.
+      // Without an output, the room has the name of its host, which is `kitchen`.
       await card('kitchen').waitFor();
       assert.equal(await card('kitchen').getByRole('slider').count(), 0);
     });

@@ -30,7 +30,8 @@ describe('the page of a node whose `api.control` is not `true`', {
         assert.deepEqual(await page.evaluate(USABLE_CONTROLS), []);
         return true;
       });
-      // The default output keeps its pressed button as a mark (src/page/use-button.tsx).
+      // The default output keeps its pressed button as a mark (src/page/use-button.tsx). `?view=now` shows
+      // no outputs.
       if (query === '')
         await page.locator('[data-default=true] button:disabled[aria-pressed=true]').waitFor();
     }

@@ -106,6 +106,7 @@ describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, 
     // The touch of the output that already plays has sent no command.
     await commandsAre({ do: 'default', output: '1', move: true });
     await outputButton('Kitchen').and(page.locator('[aria-pressed=true]')).waitFor();
+    // Stream 10 belongs to the ordinary player, whose process id is 4711 (node-with-page.ts).
     node.change(
       output(0, { default: false }),
       output(1, { default: true, description: 'Kitchen' }),

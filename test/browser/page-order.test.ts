@@ -21,7 +21,7 @@ import {
   pageForEach,
 } from './pages.js';
 
-describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, () => {
+describe('buttons, titles and positions', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
   answerChecksAtOnce();
 
@@ -32,7 +32,7 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
     await (await Finger.on(page)).tap([box.x + box.width / 2, box.y + box.height / 2]);
   };
 
-  test('stays in its place when it makes another output the default', async () => {
+  test('a button that makes another output the default stays in its place', async () => {
     await openPage();
     await openTab('Sound');
     const names = () => page.locator('.output .strong').allTextContents();
@@ -51,7 +51,7 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
     assert.equal(await top(), before.top);
   });
 
-  test('stays in its place when it pauses a player, and the playing player is marked', async () => {
+  test('a button that pauses a player stays in its place, and the playing player is marked', async () => {
     const first = { identity: 'First' };
     const second = { identity: 'Second', playback_status: 'Paused' };
     await openPage({ players: [player('a', first), player('b', second)] });
@@ -67,7 +67,7 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
     assert.deepEqual(await button('Play: First').boundingBox(), place);
   });
 
-  test('stays in its place when it pauses all playing players at once, also one that can only be stopped', async () => {
+  test('a button that pauses all playing players stays in its place, also if one of them can only be stopped', async () => {
     const paused = { playback_status: 'Paused' };
     const radio = player('b', {
       identity: 'Radio',
@@ -161,10 +161,12 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
   test('the last position is the end of the track, also if the length of the track is no whole number of seconds', async () => {
     const metadata = { 'mpris:length': '100600000', 'xesam:title': 'Nocturne' };
     await openPage({ players: [player('mpd', { metadata, playback_status: 'Paused' })] });
+    // While the command has no answer, the page keeps displaying the position of the key.
     const commandAnswer = node.backends.hold();
     const slider = page.getByRole('slider', { name: /^Position in/ });
     await slider.press('End');
     const displayed = page.locator('.position .slider-text');
+    // The text has the position `1:40`, and the rest of the track, `-0:00`.
     await until('the end is displayed', async () => (await displayed.textContent()) === '1:40-0:00');
     assert.equal(await slider.getAttribute('aria-valuetext'), '1:40 of 1:40');
     commandAnswer.resolve({ ok: true, value: {} });

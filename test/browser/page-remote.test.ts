@@ -194,7 +194,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await playerVolume.waitFor();
   });
 
-  test('for a player without a stream of its own, the volume beside it is that of the output that sounds', async () => {
+  test('the volume in the foot is that of the output that sounds if the player has no stream of its own', async () => {
     // A bridge, such as mpDris2, has another process id than the player that makes the sound.
     await open({ players: [player('mpd', { pid: 1 })] });
     await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
@@ -377,6 +377,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
       { device: 'Chromium on Linux', deltaMode: DOM_DELTA_PIXEL, deltas: [120] },
       { device: 'Firefox', deltaMode: DOM_DELTA_LINE, deltas: [3] },
       { device: 'Firefox with one line per notch', deltaMode: DOM_DELTA_LINE, deltas: [1] },
+      // Small movements are a step once they add up to 50 px (`NOTCH_MIN_PX` in src/page/slider-pointer.ts).
       { device: 'a touchpad', deltaMode: DOM_DELTA_PIXEL, deltas: [20, 20, 20, 20] },
     ]) {
       for (const deltaY of deltas)
@@ -411,6 +412,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.clock.install();
     await page.reload();
     await page.locator('.wall').waitFor();
+    // A page that nobody uses is dimmed after 15 s (`DIM_AFTER_MS` in src/page/wall.tsx).
     await page.clock.runFor(20_000);
     await page.locator('.wall.rests').waitFor();
     await page.mouse.move(50, 50);

@@ -74,6 +74,7 @@ const STATES: Readonly<Record<string, State>> = {
     },
   },
   'card-off': {
+    // No output belongs to the card `usb`, so the page shows the card itself.
     node: { audio: [...ORDINARY.audio, card(4, 'usb', { description: 'USB DAC' })] },
     act: async (page) => {
       await openTab('Sound', page);
@@ -110,6 +111,7 @@ const STATES: Readonly<Record<string, State>> = {
     act: async (page, node) => {
       const speaker = { address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
       node.change(put('bluetooth.discovered', speaker.address, { ...PAIRED_PHONE, ...speaker }));
+      // The page cannot use a node with odio-api, which is other software for nodes.
       node.change(
         discoveredNode('living-room', { self: true }),
         discoveredNode('attic-'.repeat(9), { api: 'odio-api' }),

@@ -28,6 +28,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   'open to the network': {
     prepare: ({ backends }) => {
+      // `unused` means that no cookie is demanded, so the page warns that there is no lock.
       backends.network = { enabled: true, addresses: ['10.0.0.9'], port: 4713, cookie: 'unused', commands };
     },
     act: async (page) => {
@@ -69,6 +70,7 @@ const STATES: Readonly<Record<string, State>> = {
       ],
     },
     act: async (page) => {
+      // The player `spotifyd` has this name, because its record here has no other `identity`.
       await page.getByRole('button', { name: 'More of Music Player Daemon' }).first().click();
       await page.locator('.rows .transport').waitFor();
     },

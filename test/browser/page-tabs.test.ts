@@ -127,7 +127,7 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     assert.equal(await switchOff.count(), 1);
   });
 
-  test('all tabs show that the node is away, and each tab can try to reach it', async () => {
+  test('all tabs show that the node is away, and a tab without the stream can try to reach it', async () => {
     let proxy = await startProxy(node.port);
     const everyTab = await openTabs(3, `http://127.0.0.1:${proxy.port}/ui`);
     for (const tab of everyTab) await waitForConnected(tab);

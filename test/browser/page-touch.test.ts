@@ -85,6 +85,7 @@ describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, 
       const percent = Number(await volume().inputValue());
       return percent < 42 && sentValues().at(-1) === percent / 100;
     });
+    // The finger has moved only a little, so the volume is not far below the first one.
     assert.ok((sentValues().at(-1) ?? 0) > 0.15, sentValues().join());
     // A finger that has hardly moved may still scroll, so its movement to the right has sent nothing.
     assert.ok((sentValues()[0] ?? 1) < START_VOLUME, sentValues().join());
@@ -199,6 +200,7 @@ describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, 
       undefined;
     `);
     await finger.up();
+    // The text has the position in the next track, and the rest of this track, which is 200 s long.
     assert.equal(await page.evaluate('textAfterDrag'), '0:10-3:10');
   });
 });

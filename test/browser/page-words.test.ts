@@ -100,6 +100,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const { data = '', url } = await protocol.send('Page.getAppManifest');
     const { name, icons } = JSON.parse(data) as AppManifest;
     assert.equal(name, 'living-room');
+    assert.notEqual(icons.length, 0);
     for (const { src } of icons) {
       const isLoaded = `new Promise((resolve) => {
         const image = new Image();

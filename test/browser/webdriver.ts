@@ -20,8 +20,8 @@ export const COMMANDS = {
 type Command = keyof typeof COMMANDS;
 
 /**
- * The time-outs are in ms. After a time-out, the browser's error says little, but `until` adds what the test
- * waited for.
+ * The time-outs are in ms. The browser's error after a time-out says little. Within `until`, the error also
+ * says what the test waited for.
  */
 export const CAPABILITIES = {
   acceptInsecureCerts: true,

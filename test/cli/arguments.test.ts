@@ -59,7 +59,10 @@ testRefused(['--config', '--allow-root'], "'--config'");
 testRefused(['--version=1'], "'--version'");
 testRefused(['--allow-root='], "'--allow-root'");
 
-/** The exit statuses that a shell can see (docs/configuration.md, "Exit statuses"). */
+/**
+ * The exit statuses that a shell can see (docs/configuration.md, "Exit statuses"). In the help, a blank
+ * follows each.
+ */
 const STATUSES = ['0 ', '64 ', '69 ', '74 ', '77 ', '78 ', '126 '];
 
 test('the help names every option and every exit status, and fits a terminal', () => {

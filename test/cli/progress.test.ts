@@ -1,4 +1,4 @@
-// `tonearm progress`: what it writes, and that it never fails.
+// Tests what `tonearm progress` writes, and that it succeeds even if the daemon does not answer.
 
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';

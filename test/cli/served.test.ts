@@ -1,4 +1,4 @@
-// The sentences that tell people where they reach the service.
+// Tests the sentences that say where people reach the service.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

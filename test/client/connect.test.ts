@@ -1,5 +1,5 @@
 // Tests a live connection against a scripted node with mocked time: its requests, the changes that it
-// reports, and how it reconnects after a loss. Against real nodes: test/contract/client-truth.test.ts.
+// reports, and how it reconnects after a loss. test/contract/client-truth.test.ts has real nodes.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -78,6 +78,8 @@ describe('the client connects', () => {
   const audio = { backend: ['audio'] } as const;
   /** Each request has these parameters. The test sorts all parameters by name. */
   const always = 'keepalive=10&snapshot=1';
+  // Levels come only if `types` names them. Beside `backend`, `types` adds events. Without `backend`, only
+  // the events in `types` come (docs/events.md, "Query").
   type Row = readonly [what: string, options: ConnectOptions, queryPattern: string];
   const rows: readonly Row[] = [
     ['for all events, with a snapshot and a keep-alive every 10 s', {}, always],
@@ -408,6 +410,7 @@ describe('the client notifies', () => {
 
   test("the client knows the node's time from the header Date of the stream until an event of a player comes", async (t) => {
     const client = await openClient(t);
+    // The open stream has its headers already, so only the next stream has this one.
     client.streamHeaders.set('Date', new Date(1_000_000).toUTCString());
     await client.stream().end();
     await client.tick(RETRY_MS);
@@ -634,7 +637,7 @@ describe('a browser', () => {
 });
 
 describe('reconnect()', () => {
-  test('does not wait for the next attempt, and replaces an attempt that has no answer yet', async (t) => {
+  test('does not wait for the next attempt, and replaces an attempt whose stream has not begun', async (t) => {
     const client = await openLiveClient(t);
     await client.stream().end();
     await settle();
@@ -784,6 +787,7 @@ test('a subscriber gets no state from before close() if `onChange` has closed th
   const statuses: string[] = [];
   client.live.subscribe('connection', ({ status }) => statuses.push(status));
   await sendHello(client.stream());
+  // `onChange` closes the client as soon as it is live, so the subscriber never gets `live`.
   assert.deepEqual([...new Set(statuses)], ['connecting', 'closed']);
   assert.equal(statuses.at(-1), 'closed');
 });

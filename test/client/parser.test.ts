@@ -61,6 +61,7 @@ const ROWS: readonly Row[] = [
   ['U+2028 and NEL end no line', 'data: a\u2028b\u0085c\n\n', [message('a\u2028b\u0085c')]],
   ['NUL in data is data', 'data: a\0b\n\n', [message('a\0b')]],
   ['text is UTF-8', 'data: ☕é🎵\n\n', [message('☕é🎵')]],
+  // These bytes are `data:`, the byte FF, and two line ends.
   ['a byte that is no UTF-8 becomes U+FFFD', Buffer.from('646174613aff0a0a', 'hex'), [message('\ufffd')]],
 ];
 

@@ -189,7 +189,7 @@ describe('answers', () => {
     ['a success that is not JSON', () => new Response('<html>'), notTheService],
   ];
   for (const [what, answer, expected] of problems) {
-    test(`make a call reject for ${what}`, async () => {
+    test(`a call rejects for ${what}`, async () => {
       await assert.rejects(openClient(answer).node.server(), { name: 'ProblemError', ...expected });
     });
   }

@@ -1,4 +1,4 @@
-// How each event changes the client's state. Random histories of streams are tested by
+// Tests how each event changes the client's state. Random histories of streams are tested by
 // gateway/events/storm.test.ts, whose consumers use this store.
 
 import assert from 'node:assert/strict';

@@ -264,7 +264,8 @@ test('no route answers a request without a host', async (context) => {
     for (const end of ['HTTP/1.0', 'HTTP/1.1', 'HTTP/1.1\r\nHost: ']) {
       const text = `${method} ${access?.url} ${end}\r\n\r\n`;
       const answer = await new RawConnection(node.port).write(text).end().untilClosed();
-      assert.doesNotMatch(answer, /^HTTP\/1\.1 [23]/, `${name} ${end}`);
+      // The older uWebSockets.js closes the connection without an answer.
+      assert.match(answer, /^(?:$|HTTP\/1\.1 [45])/, `${name} ${end}`);
     }
   }
   assert.deepEqual(node.backends.requests, []);

@@ -1,6 +1,6 @@
-// `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is correct,
-// and no output is woken for it. While nobody listens, nothing is measured or left behind. In actors/audio,
-// levels.test.ts and meters.test.ts test outputs that sleep and servers that end.
+// Tests `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is
+// correct, and no output is woken for it. While nobody listens, nothing is measured or left behind. In
+// actors/audio, levels.test.ts and meters.test.ts test outputs that sleep and servers that end.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

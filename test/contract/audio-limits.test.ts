@@ -1,6 +1,6 @@
 // Tests volume limits, passthrough, equal names and the address of the sound server in the built daemon, and
-// the reasons with which the daemon refuses commands. The rules themselves are tested by limits, real-limits
-// and server-address in actors/audio.
+// the reasons with which the daemon refuses commands. In actors/audio, the rules themselves are tested by
+// limits.test.ts, real-limits.test.ts and server-address.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -98,6 +98,7 @@ export class AudioNode {
   async untilMoved(id: number, output: string, move: () => Promise<unknown>): Promise<void> {
     await until(`client ${id} plays to ${output}`, async () => {
       await move();
+      // If the client is not there within a second, this throws, and `until` begins again.
       return this.untilClient(id, { output }, 1000);
     });
   }

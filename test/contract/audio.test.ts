@@ -1,5 +1,5 @@
-// Audio routes (docs/http-api.md, "Audio routes") and audio events (docs/events.md, "Events") of server,
-// outputs and clients, on real sound servers. The tests check the answer, the effect at the server, the
+// Tests audio routes (docs/http-api.md, "Audio routes") and audio events (docs/events.md, "Events") of
+// server, outputs and clients, on real sound servers. They check the answer, the effect at the server, the
 // records, and changes by other programs. Names of clients are tested by actors/audio/names.test.ts, other
 // routes and events by the rows in driven/.
 
@@ -209,6 +209,7 @@ test('outputs have the label, the mark `hidden` and the limit that the configura
   const { daemon } = await startAudio(t, { config: CONFIG_WITH_WISHES });
   const [living, kitchen] = await daemon.read<readonly Output[]>('/audio/outputs');
   assert.ok(living && kitchen);
+  // A configured label is also the nick. An output without a nick has its description as label.
   assert.equal(living.name, 'living');
   assert.equal(living.nick, 'Living room');
   assert.equal(living.label, 'Living room');
@@ -247,6 +248,7 @@ test('the first answers have the records of the backends, or the reason why a ba
   const config = `${AUDIO_ONLY}players: {enabled: true}\n`;
   const daemon = await Daemon.start({ env: sound.env, config }, t);
   const [audio, players] = await Promise.all([daemon.get('/audio'), daemon.get('/players')]);
+  // No session bus runs at the address in `sound.env`, so the players cannot come up.
   assert.deepEqual([audio.status, players.status], [200, 503]);
   assert.ok(JSON.parse(audio.text).outputs.length > 0);
   assert.match(players.text, /Backend players is connecting: /);

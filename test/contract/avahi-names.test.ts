@@ -19,7 +19,7 @@ const NAMED_MAX_MS = 60_000;
 const OWN_ADDRESS = '10.7.0.1';
 const OTHER_ADDRESS = '10.7.0.2';
 
-/** A place exists while a program runs in it. This file is the log of that program. */
+/** Each `Place` exists while its holder runs, a program that only sleeps. This file is the holder's log. */
 const HOLDER_LOG = 'holder';
 
 /**
@@ -89,6 +89,7 @@ class Place {
 
 async function startTwoMachines(t: TestContext) {
   const folder = temporaryFolder();
+  // Only `other` needs a network of its own. `own` is in the network of this test file.
   const own = new Place(join(folder, 'own'), []);
   const other = new Place(join(folder, 'other'), ['--net']);
   t.after(() => Promise.all([own.end(), other.end()]));
@@ -104,6 +105,8 @@ inOwnNetwork(import.meta.url, () => {
     skip,
   }, async (t) => {
     const { own, other } = await startTwoMachines(t);
+    // Only a program in the network of `other` can give lan1 its address there. This shell does so before it
+    // starts Avahi, whose command nsenter passes to it as `$@`.
     const joinNetwork = [
       '--net',
       'sh',

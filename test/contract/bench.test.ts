@@ -40,7 +40,7 @@ async function userAudio(sound: SoundServer): Promise<unknown> {
 const filesIn = (folder: string) =>
   readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
 
-/** Makes what a running daemon keeps: a group, the loopback of an input that is heard, and a file. */
+/** Makes what a running daemon keeps: a group, the loopback that plays an input, and a file. */
 async function imitateDaemon(sound: SoundServer): Promise<void> {
   const group = `${GROUP_PREFIX}all`;
   const properties = `sink_properties="media.name=${group} ${GROUP_MARK}=all"`;
@@ -51,8 +51,8 @@ async function imitateDaemon(sound: SoundServer): Promise<void> {
   );
   await sound.addInput('mike');
   const pair: ListenPair = { input: 'mike', output: 'living', origin: 'command' };
-  // The bench has the default latency, 100 ms. If it did the upkeep of a daemon, it would replace this
-  // loopback.
+  // The latency differs from the default, 100 ms, which the bench has. If the bench did the upkeep of a
+  // daemon, it would replace this loopback.
   const latencyMs = 250;
   await sound.pactl('load-module', 'module-loopback', loopbackArgument(pair, 'Mike', latencyMs));
   mkdirSync(daemonFolder(sound));

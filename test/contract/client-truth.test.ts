@@ -29,7 +29,7 @@ const SIDE_CHANGE_PROBABILITY = 0.2;
 /**
  * The node's `retry:` is at most 5 s (gateway/events/frames.ts). The client waits so long before its first
  * attempt to reconnect, and twice as long after each failure (`#pause` in client/stream.ts). So its third
- * attempt begins within 35 s.
+ * attempt begins within 5 + 10 + 20 = 35 s.
  */
 const RETURN_MAX_MS = 40_000;
 
@@ -78,7 +78,10 @@ async function startStorm(sound: SoundServer, random: SeededRandom) {
   return { step, close };
 }
 
-/** A row has the filter of one connection, and the slices that this connection keeps up to date. */
+/**
+ * A row has the filter of one connection, and slices that this connection keeps up to date. If a filter has
+ * both `backend` and `types`, an event is sent if either names it (docs/events.md, "Query").
+ */
 const FILTERS: readonly (readonly [filter: ConnectOptions, slices: readonly Slice[]])[] = [
   [{}, ['outputs', 'clients', 'backends', 'upgrade']],
   [{ levels: true }, ['outputs', 'clients', 'backends', 'upgrade']],
@@ -159,6 +162,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     const audio = await daemon.read<{ outputs: Identified; clients: Identified }>('/audio');
     const { backends } = await daemon.health();
     const byId = (records: Identified) => toComparable(new Map(records.map((record) => [record.id, record])));
+    // The client's slice `backends` has fewer fields than /health, and no `detail` while both backends work.
     return {
       outputs: byId(audio.outputs),
       clients: byId(audio.clients),

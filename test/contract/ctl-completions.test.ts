@@ -98,6 +98,7 @@ test('zsh completes what is typed', { skip: skipReason({ programs: PROGRAMS.zsh 
 });
 
 test('fish completes what is typed', { skip: skipReason({ programs: PROGRAMS.fish }) }, () => {
+  // `complete -C` prints the suggestions for a line, so fish needs no terminal.
   const file = fileFor('fish');
   for (const [keys, line] of TYPED) {
     const typed = keys.slice(0, keys.indexOf('\t'));

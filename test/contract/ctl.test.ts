@@ -171,7 +171,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
   });
 
   test('tonearm ctl watch ends when its reader has closed the pipe', async (t) => {
-    // The last line that bash prints is the exit status of the watch.
+    // `$0` is Node, and `$1` is main.js. The last line that bash prints is the exit status of the watch.
     const command = `"$0" "$1" ctl --node localhost:${node.daemon.port} watch audio.output | head -n 1; echo "\${PIPESTATUS[0]}"`;
     const { out, ended } = spawned(t, ENV, ['bash', '-c', command, process.execPath, ENTRY]);
     await until('the first event is there', () => out().startsWith('audio.output.updated'));
@@ -223,7 +223,7 @@ test('where nothing may be changed, tonearm ctl refuses a change and says why, a
   assert.match((await ctl(['--node', node, 'server'])).out, /^control: no$/m);
 });
 
-test('tonearm ctl sends a proxy the user and the password that the address contains', async (t) => {
+test('tonearm ctl sends a proxy the user and the password that the address contains, and prints no password', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const expected = `Basic ${Buffer.from('pi:a%b@c').toString('base64')}`;
   const port = await startServer(t, ({ headers, url = '' }, reply) => {

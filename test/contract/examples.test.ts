@@ -63,7 +63,8 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
     assert.ok(new Set(fromSilence).size > 2, `in steps: ${fromSilence}`);
   });
 
-  // The machine may have no locale with a decimal comma, so an `awk` of this test prints the comma.
+  // The machine may have no locale with a decimal comma, so an `awk` of this test prints the comma. It
+  // prints a point only if `LC_ALL` is `C`. alarm.sh must set this variable, so the test leaves it out.
   test('alarm.sh raises the volume also where the locale has a decimal comma', async (t) => {
     const programs = temporaryFolder(t);
     const usualPath = process.env['PATH'] ?? '';

@@ -164,7 +164,9 @@ test('requests are answered, streams continue, and memory is bounded during a fl
 const LARGE_MESSAGES = 600;
 
 for (const [what, commandsTo] of Object.entries(LARGE_COMMANDS_BY_KIND)) {
-  test(`the bridge stays connected during a flood of commands with a large ${what}`, { skip }, async (t) => {
+  test(`the bridge's thread survives a flood of commands with a large ${what}, and is connected afterwards`, {
+    skip,
+  }, async (t) => {
     const broker = await startFloodingBroker(commandsTo(TOPIC));
     t.after(() => broker.stop());
     const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${TOPIC}}\n`;

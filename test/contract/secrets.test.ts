@@ -75,6 +75,7 @@ describe('the output of a daemon with secrets', { skip }, () => {
     broker = await startBroker({
       anonymous: false,
       files: { users: passwordLine('node', PASSWORD) + passwordLine('spy', 'spy') },
+      // `startBroker` replaces `DIR` by the folder to which it writes `files`.
       lines: ['password_file DIR/users'],
     });
     sound = await startPulseAudio();

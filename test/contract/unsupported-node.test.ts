@@ -1,7 +1,7 @@
-// The built program on a Node, a system or a C library for which it has no binary: it ends with one line and
-// a documented status, and commands that need no binary work. The tests run on this Node, and a preloaded
-// file lets it report another version or system. test/tools/fresh-checkout.test.ts runs the program on other
-// Nodes, which are real.
+// Tests the built program where it has no binary for the version of Node.js, the system or the C library. It
+// ends with one line and a documented status, and commands that need no binary work. The tests run on the
+// Node.js of this machine, and a preloaded file lets it report another version or system.
+// test/tools/fresh-checkout.test.ts runs the program on other versions of Node.js, which are real.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import { ENTRY } from './daemon.js';
 const CANNOT_RUN_HERE = 126;
 const HELP = /^Usage: tonearm \[--config PATH\]/;
 
-/** No binary is for this version of Node's binary interface. */
+/** No binary is for this version of the binary interface of Node.js. */
 const WITHOUT_BINARY = 'Object.defineProperty(process.versions, "modules", { value: "999" })';
 
 /**
@@ -25,7 +25,7 @@ const WITHOUT_BINARY = 'Object.defineProperty(process.versions, "modules", { val
  */
 const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])[] = [
   [
-    'a Node without a binary',
+    'a Node.js without a binary',
     WITHOUT_BINARY,
     /needs Linux and Node 20, 22, 24, 25 with glibc from 2\.38 on, or Node 20, 22 with glibc from 2\.28 on; this is Node /,
   ],
@@ -40,7 +40,7 @@ const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])
     /needs Linux and another processor; this is Node .* riscv64/,
   ],
   [
-    'a Node that is too old to read the program',
+    'a Node.js that is too old to read the program',
     'Object.defineProperty(process.versions, "node", { value: "12.22.12" })',
     /needs Node 20, 22, 24, 25; this is Node 12\.22\.12\./,
   ],
@@ -91,15 +91,16 @@ describe('on a machine for which there is no binary', () => {
 });
 
 /**
- * A copy of the program with these binaries only: one for newer C libraries in `uws-newer`, one for older C
- * libraries in `uws-older`. This Node can load a binary that is `loadable`.
+ * Copies the program with these binaries only, and returns the path of its entry. The folder `uws-newer` has
+ * a binary for newer C libraries, `uws-older` has one for older C libraries. The Node.js of this machine can
+ * load a binary that is `loadable`.
  */
 function withBinaries(t: TestContext, binaries: Readonly<Record<string, 'unloadable' | 'loadable'>>): string {
   const folder = temporaryFolder(t);
   const builtFolder = dirname(ENTRY);
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
-  // `uws-older` supports fewer versions of Node, and `uws-newer` supports fewer C libraries. So this machine
-  // may be able to use only one of them.
+  // `uws-older` supports fewer versions of Node.js, and `uws-newer` supports fewer C libraries. So this
+  // machine may be able to use only one of them.
   const loadable = [join(builtFolder, 'uws-older', file), join(builtFolder, 'uws-newer', file)].find((path) =>
     existsSync(path),
   );

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { childrenUp, faultOf, makeSupervisor, startChildren } from './harness.js';
 
-/** More commands than this may not wait for one child. */
+/** At most this many commands may wait for one child. */
 const WAITING_MAX = 256;
 
 test('a command that fails with an exception is an internal fault, and its thread continues', async (t) => {
@@ -30,8 +30,7 @@ test('a command without an answer at the deadline is a time-out, and its late an
     error: { fault: 'timeout', detail: 'The audio backend gave no answer within 0.1 s' },
   });
 
-  // The fixture's `release` answers only the newest `keep`, which is this one. The deadline of this `keep`
-  // passes first.
+  // This is the newest `keep`, so the fixture's `release` below answers it, after its deadline has passed.
   assert.equal((await ask('audio', 'keep')).ok, false);
   // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated. The
   // answer to `release` is the number of the thread.
@@ -95,8 +94,8 @@ test('changes and states arrive in the order in which they were published, and b
 
   await ask('audio', 'publish');
 
-  // The fixture publishes these in this order, and the first reason twice (`publish` in
-  // fixtures/obedient.ts).
+  // The fixture publishes these in this order (`publish` in fixtures/obedient.ts). It publishes the first
+  // reason for `connecting` twice, and the supervisor reports this reason only once.
   assert.equal(
     recorder.sequence.join(),
     'put 1,drop 2,connecting,connecting,put 3,put power.action,up,put 4',

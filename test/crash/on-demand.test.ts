@@ -11,7 +11,7 @@ import { until } from '../until.js';
 import { faultOf, type Supervised, type SupervisedOptions, startChildren } from './harness.js';
 
 const IDLE_MS = 60_000;
-/** The first ping is due later than any test advances its clock. */
+/** No test advances its clock so far, so no ping is ever due. */
 const NEVER_MS = 1_000_000_000;
 /**
  * The clock of a test is this far ahead of the real clock, which the threads use. So no thread drops
@@ -96,6 +96,8 @@ test('a live client lets the thread of the power backend end, and starts no othe
       await stream.event(`b-${sentCount}`, 'backend.updated', { backend, state, detail });
     }
   };
+  // The health changes when the thread starts and when it ends. If the client answered such a change with a
+  // request for `/power/`, this request would start the thread again.
   await stream.send('event: server.info\ndata: "connected"\n\n');
   await sendHealths();
   await until('the client has the answer', () => live.state.power !== undefined);

@@ -13,7 +13,10 @@ import { skipReason } from '../tools/requirements.js';
 import { FIFO_VARIABLE } from './fixtures/sticks.js';
 import { childrenUp, QUICK_HEARTBEAT, startChildren } from './harness.js';
 
-/** Shorter than the 40 s after which the heartbeat would notice that the thread is missing. */
+/**
+ * The heartbeat notices only after 40 s that a thread is missing. So the test fails if nothing else notices
+ * it.
+ */
 const DEADLINE_MS = 25_000;
 
 /**

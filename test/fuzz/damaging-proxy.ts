@@ -47,7 +47,7 @@ export class DamagingProxy {
     return proxy;
   }
 
-  /** Chunks that were damaged so far. */
+  /** The number of chunks that were damaged so far. */
   get damaged(): number {
     return this.#damaged;
   }

@@ -72,6 +72,7 @@ describe('an ambiguous request', () => {
     // and closes the connection after its own time-out.
     { what: 'no host', headers: 'Accept: x\r\n' },
     { what: 'an empty host', headers: 'Host:\r\n', status: 403 },
+    // uWebSockets.js itself answers 505 where the target is no path.
     {
       what: 'an absolute target, which is no path,',
       requestLine: 'POST http://127.0.0.1/power/reboot HTTP/1.1\r\n',

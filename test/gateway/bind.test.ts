@@ -1,5 +1,6 @@
-// Which addresses `bind` means, whether the gateway can listen on all of them at once, and how it follows
-// addresses that appear and vanish. The interfaces are scripted; real ones: test/contract/addresses.test.ts.
+// Tests which addresses `bind` means, whether the gateway can listen on all of them at once, and how it
+// follows addresses that appear and vanish. The interfaces are scripted. test/contract/addresses.test.ts has
+// real ones.
 
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
@@ -28,6 +29,7 @@ const HOME_INTERFACES: InterfaceAddresses = {
   ],
   wlan0: [
     { ...v4('192.168.1.5'), cidr: '192.168.1.5/24' },
+    // Node.js reports no `cidr` if the netmask is invalid.
     { ...v4('192.168.2.5'), cidr: null },
   ],
 };
@@ -51,6 +53,7 @@ const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][]
   [['192.0.2.9'], INTERFACES, 'absent 192.0.2.9'],
   [['10.0.0.2'], INTERFACES, '10.0.0.2'],
   [['lo', '192.0.2.9', 'eth1'], INTERFACES, '127.0.0.1 ::1 absent 192.0.2.9 eth1'],
+  // All of 127.0.0.0/8 exists, although interfaces list only 127.0.0.1 of it.
   [['127.0.0.2'], INTERFACES, '127.0.0.2'],
   [['::1', 'lo'], INTERFACES, '::1 127.0.0.1'],
   [['all'], INTERFACES, '::'],
@@ -76,6 +79,7 @@ const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][]
   [['192.0.2.5'], { 'eth0:1': [v4('192.0.2.5')] }, '192.0.2.5'],
   [['wlan0'], INTERFACES, 'absent wlan0'],
   [['localhost'], INTERFACES, 'absent localhost'],
+  // Every object has a member `constructor`, but there is no interface with this name.
   [['constructor'], INTERFACES, 'absent constructor'],
 ];
 for (const [bind, interfaces, expected] of rows) {

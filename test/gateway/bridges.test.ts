@@ -28,7 +28,7 @@ const START_IN_UNKNOWN_SCOPE: BridgeRequest = {
 const REBOOT_WITH_BODY: BridgeRequest = { operation: 'reboot', body: { now: true } };
 const MUTE_PATH = '/audio/outputs/sink-0/mute';
 
-describe('a request of a bridge', () => {
+describe('the requests of a bridge, and what the gateway sends to it', () => {
   const node = GatewayUnderTest.up().closeAtEndOf({ after });
   const ask = (request: BridgeRequest) => node.gateway.listener.bridgeRequest('discovery', request);
   const muteOutput = (name: string | undefined): BridgeRequest => ({ ...MUTE, params: { output: name } });

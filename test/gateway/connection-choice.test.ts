@@ -1,4 +1,4 @@
-// Which peers share a bound, and which connection is closed when there are too many.
+// Tests which peers share a bound, and which connection is closed when there are too many.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,10 @@ for (const [bytes, peer, why] of ADDRESSES) {
     assert.equal(peerOf(new Uint8Array(bytes).buffer), peer));
 }
 
-/** Loopback is one side. All other peers together are the other side. */
+/**
+ * Loopback is one side. All other peers together are the other side. Each side may have six connections: all
+ * eight except the two that are reserved for the other side.
+ */
 const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
 
 /**

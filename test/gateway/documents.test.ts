@@ -1,5 +1,5 @@
-// Answers to `GET` from backends' records: the joined texts are kept until they change, a `GET` at the start
-// waits, and entity tags are compared.
+// Answers to `GET` from backends' records: the joined texts are kept until one of the records changes, a
+// `GET` at the start waits, and entity tags are compared.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

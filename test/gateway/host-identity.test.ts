@@ -1,5 +1,5 @@
-// Requests whose Host is a name that Avahi may have given to the node: the gateway asks Avahi, then answers
-// as usual. Avahi is scripted here, because a real one cannot be made to hang or to send rubbish. A real one
+// Requests whose Host may be a name that the node has from Avahi: the gateway asks Avahi, then answers as
+// usual. Avahi is scripted here, because a real one cannot be made to hang or to send rubbish. A real one
 // is in contract/avahi-names.test.ts.
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// Addresses of interfaces as Node reports them.
+// Addresses of interfaces as Node.js reports them.
 
 import type { NetworkInterfaceInfo } from 'node:os';
 

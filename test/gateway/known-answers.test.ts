@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayUnderTest } from './gateway-under-test.js';
 
-/** docs/development/bounds.md: answers of backends that are kept, for their tags. */
+/** The gateway keeps this many answers of backends, for their tags (docs/development/bounds.md). */
 const ANSWERS_KEPT = 32;
 /** Question N requests N lines of the log. */
 const LAST_QUESTION = ANSWERS_KEPT + 1;
@@ -22,8 +22,9 @@ test('if there is one answer more than the gateway keeps, it forgets the tag of 
   for (let lines = 1; lines <= LAST_QUESTION; lines += 1)
     tags.set(lines, String((await requestLog(lines)).headers.etag));
 
-  // The gateway has forgotten question 1. This question comes last, because its new answer makes the gateway
-  // forget the oldest answer. The oldest one is the answer to LAST_QUESTION, which the loop asks first.
+  // The gateway has forgotten question 1. The loop leaves this question out, because its new answer makes
+  // the gateway forget another answer: that of the earliest question. After the loop this is LAST_QUESTION,
+  // with which the loop begins.
   for (let lines = LAST_QUESTION; lines > 1; lines -= 1)
     assert.equal((await requestLog(lines, tags.get(lines))).status, 304, `lines=${lines}`);
   assert.equal((await requestLog(1, tags.get(1))).status, 200);

@@ -10,6 +10,10 @@ import { v4 } from './interfaces.js';
 /** The interface `loops` is invented. Servers can listen at its addresses, as at all of 127.0.0.0/8. */
 const INTERFACES = { lo: [v4('127.0.0.1')], loops: [v4('127.0.0.5'), v4('127.0.0.6')] };
 
+/**
+ * The start continues if at least one entry of `bind` can be served now or later. An interface with several
+ * addresses counts as taken if one of them is taken. The interface `wlan7` may still appear.
+ */
 const cases: readonly (readonly [bind: string[], taken: string[], problemAt: string | undefined])[] = [
   [['127.0.0.1'], [], undefined],
   [['127.0.0.1'], ['127.0.0.1'], '127.0.0.1'],

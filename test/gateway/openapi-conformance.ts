@@ -18,10 +18,10 @@ export interface Operation {
 
 type Content = Readonly<Record<string, { readonly schema?: { readonly $ref?: string } }>>;
 
-/** The path of a file of the page. The page itself is at `/`, too, and may have several slashes before it. */
+/** Matches the paths of the page, which is also at `/`, and of its files. A path may begin with `//`. */
 const PAGE_PATH = /^\/+(?:ui(?:\/.*)?)?(?:\?|$)/;
 
-/** By the text of the document. */
+/** The keys are the texts of the documents. */
 const conformances = new Map<string, Conformance>();
 
 export class Conformance {

@@ -37,7 +37,7 @@ test('each alternative that is an object has a name, because generators lose obj
   }
 });
 
-test('the content types have no wildcard, and those of a cover are all that the daemon recognizes', async () => {
+test('the content types have no wildcard, and a cover has exactly the types that the daemon recognizes', async () => {
   const { paths } = await document();
   assert.doesNotMatch(JSON.stringify(paths), /"\w+\/\*"/);
   const contentOfCovers = paths['/players/{player}/cover']?.['get']?.responses['200']?.content ?? {};
@@ -70,7 +70,10 @@ test('the document equals the golden file; TONEARM_UPDATE_GOLDEN=1 writes a new 
   assert.equal(text, readFileSync(GOLDEN, 'utf8'));
 });
 
-/** Code of a user: it compiles only if the generated types are exact. */
+/**
+ * Code of a user: it compiles only if the generated types are exact. `Answer<'/services'>` is a union such
+ * as `{ status: 200; body: Unit[] } | { status: 503; body: Problem }`.
+ */
 const CLIENT = `
 import type { components, paths } from './api.js';
 

@@ -137,6 +137,7 @@ test('a page that a client has stored is sent anew after a reload that changes w
   const storedTag = (await under.fetch({ path: '/ui' })).headers.etag ?? '';
   const api = { ...SETTINGS.api, cors: { origins: ['https://home.example'] } };
   const stoppedChildren: readonly never[] = [];
+  // `reconfigure` needs the addresses, too. The gateway listens at this one already.
   under.gateway.reconfigure({ ...SETTINGS, api, bind: ['127.0.0.1'] }, stoppedChildren);
   const revalidated = await under.fetch({ path: '/ui', headers: { 'If-None-Match': storedTag } });
   assert.equal(revalidated.status, 200);
@@ -185,7 +186,7 @@ describe('a refused name', () => {
     assert.match(text, new RegExp(`<a href="http://localhost:${under.port}/audio">`));
   });
 
-  test('a refused name that is markup is shown as text', async () => {
+  test('a refused name that is markup is displayed as text', async () => {
     const { text } = await ask('<script>alert("1")</script>', FIREFOX, `/'"><img>`);
     assert.doesNotMatch(text, /<script|<img/);
     // The double quotes are in the name, and the single quote is in the path.

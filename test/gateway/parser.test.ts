@@ -16,8 +16,8 @@ interface Natives {
 // build/test/gateway/parser.test.js -> the project's root
 const natives: Natives = await import(new URL('../../../packaging/natives.mjs', import.meta.url).href);
 /**
- * Only the newer parser has a binary for Node 24. A machine whose C library can load this binary uses the
- * newer parser with every version of Node.
+ * Only the newer parser has a binary for Node.js 24. A machine whose C library can load this binary uses the
+ * newer parser with every version of Node.js.
  */
 const isNewerParser = natives.hasNative(24, process.arch, natives.thisGlibc());
 

@@ -72,7 +72,7 @@ test('the answers of /openapi.json and /server have the time of the reload that 
   assert.notEqual(reloadedAt, startedAt);
   clock.advance(5000);
   assert.equal(await updatedAt('/openapi.json'), reloadedAt);
-  // Nobody has requested this record before the reload.
+  // The time is that of the reload, although nobody has requested this answer before.
   assert.equal(await updatedAt('/server'), reloadedAt);
 
   // A reload that changes nothing in a document leaves its time.

@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { ResponseStream } from '../../src/gateway/response-stream.js';
 
 test('a stream learns when a part of its bytes is accepted, and may write when all are accepted', () => {
-  // Each signal makes the stream write a comment, and this is the result (`COMMENT` in response-stream.ts).
+  // `isAccepting` is the result of each write: whether the connection has accepted all bytes. At each signal
+  // the stream writes a comment to find this out (`COMMENT` in response-stream.ts).
   let isAccepting = false;
   let signalWritable = (): boolean => false;
   const response = {

@@ -111,6 +111,7 @@ const rows: [path: string, expected: string][] = [
   ['/audio/outputs/{output}/mute', '/audio/outputs/{output}/mute output={output}'],
   ['/services/user/mpd.service/start', '/services/{scope}/{unit}/start scope=user unit=mpd.service'],
   ['/audio/outputs/%zz/mute', 'bad-path'],
+  // These bytes would be half of a surrogate pair, which UTF-8 does not permit.
   ['/audio/outputs/%ED%A0%80/mute', 'bad-path'],
   ['/nowhere/%zz', 'bad-path'],
   ['/audio/outputs/a%00b/mute', 'bad-path'],
@@ -132,6 +133,7 @@ test('a path has the methods of all its routes, also if the path has further sla
 });
 
 test('a path that exists in no configuration is refused, and the refusal names no key', () => {
+  // Here `/audio` is refused, too, but that refusal names the key that enables it (`pulseaudio.enabled`).
   const match = new Router(ROUTES, without('audio')).match('/nowhere');
   assert.equal(match.ok ? '' : match.error.detail, 'There is no such path');
 });

@@ -242,7 +242,7 @@ describe('a gateway with every backend up', () => {
 
   const LOG = '/services/user/a%2Fb.service/log';
 
-  test('a log is requested with the number of lines that the query names, or with 20', async () => {
+  test('a log is requested with the number of lines that the query names, or with 20, and each log has its own ETag', async () => {
     under.backends.answer = { ok: true, value: { text: '[]' } };
     const paths = [`${LOG}/`, `${LOG}?lines=1`, `${LOG}?x=%zz&lines=200`];
     for (const path of paths) assert.deepEqual(await under.json(path), []);

@@ -1,5 +1,6 @@
-// Scripted backends for the gateway: they record the commands and give the answers that the test sets.
-// They are scripted because the boundary is a message interface, and the real actors have tests of their own.
+// Scripted backends for the gateway: they record the commands and give the answers that the test sets. The
+// gateway only exchanges messages with backends, so it cannot tell scripted ones from real ones. The real
+// backends have tests of their own.
 
 import type { Backend, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';

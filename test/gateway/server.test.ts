@@ -35,6 +35,7 @@ test('few descriptors allow few streams, which is logged; a stream that ends mak
   // A request that opens no stream takes no place of a stream, even if it is sent more often than streams
   // may be open.
   for (let times = 0; times <= MAX_STREAMS; times += 1) {
+    // `server.info` is always sent, so a query that excludes it is refused.
     assert.equal((await under.fetch({ path: '/events?exclude=server.info' })).status, 400);
     const { status, headers } = await under.fetch({ method: 'HEAD', path: '/events' });
     assert.deepEqual([status, headers['content-type']], [200, 'text/event-stream']);
@@ -91,7 +92,11 @@ const CONFIGURATION = new URL('docs/configuration.md', ROOT);
 
 /**
  * A configuration's maxClients, the process's limit of descriptors, and the resulting limits. These follow
- * from the constants of connection-limits.ts: 768 connections are 256 streams and 512 others.
+ * from the constants of connection-limits.ts: 768 connections are 256 streams and 512 others. If descriptors
+ * are few, half of them, or all but 512 if that is more, are for connections, and streams get their part of
+ * the connections by the same rule. `spare` is at most 1024 of the descriptors that are left after that,
+ * without the 512. `reservedPerSide` is an eighth of the connections, and `perPeer` half of the streams, but
+ * at least 32.
  */
 const LIMITS: readonly (readonly [maxClients: number, descriptors: number, limits: ConnectionLimits])[] = [
   [256, 16_384, { connections: 768, spare: 1024, streams: 256, reservedPerSide: 96, perPeer: 128 }],
@@ -129,6 +134,7 @@ test('no stream is lost if the limit of open files is as high as docs demand, an
 
 test('the number of descriptors in the comment of the shipped unit is the highest that is used', () => {
   const unit = readFileSync(UNIT, 'utf8');
+  // The comment counts the descriptors beside the 10 000 streams: `..., and 2048 more: ...`.
   const further = Number(/, and (\d+) more: /.exec(unit)?.[1]);
   const { spare } = connectionLimits(10_000, Number.POSITIVE_INFINITY);
   assert.equal(connectionLimits(10_000, 10_000 + further).spare, spare);

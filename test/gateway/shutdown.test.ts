@@ -9,7 +9,10 @@ import { NodeUnderTest } from './events/node-under-test.js';
 
 const DEADLINE_MS = 1800;
 
-/** One request is under way from the beginning. It is not answered unless the test calls `answerRequest`. */
+/**
+ * One request is under way from the beginning. It is not answered unless the test calls `answerRequest`.
+ * The tests open streams by `consumer(query, options)`. With `capacity: 0` a stream's client reads nothing.
+ */
 class ShutdownUnderTest extends NodeUnderTest {
   readonly #answered = new Deferred<void>();
   readonly steps: string[] = [];

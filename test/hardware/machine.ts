@@ -160,7 +160,7 @@ const ENDS_WITH_TEST = ['setpriv', '--pdeathsig', 'KILL'] as const;
 /**
  * Modules and services that have nothing to do here are left out, because they take time. With
  * `tsc=reliable` the kernel keeps to the processor's own clock. Otherwise it would read a slower clock after
- * a processor had to wait.
+ * a processor had to wait. With `panic=-1`, and with QEMU's `-no-reboot`, a panic ends QEMU at once.
  */
 const KERNEL = [
   'root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable panic=-1 systemd.show_status=off',

@@ -174,7 +174,7 @@ export class EmulatedNode {
   }
 }
 
-/** A machine whose Debian has no Node for tonearm gets the package that brings its own. */
+/** A machine whose Debian has no Node.js for tonearm gets the package that contains Node.js. */
 async function install(machine: Machine): Promise<void> {
   const hasNode = (await machine.root('command -v node || true')) !== '';
   const folder = temporaryFolder();

@@ -46,7 +46,10 @@ export function bluetoothOf(node: () => EmulatedNode) {
   const stateNow = () => node().stream.model.known.backends.get('bluetooth')?.state;
   const untilBackendIs = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => stateNow() === state);
-  /** Resolves when the sound server accepts the sound of the other end, a while after the connection. */
+  /**
+   * Resolves when the sound server accepts the sound of the other end, a while after the connection. The
+   * profile `audio-gateway` of PipeWire is for devices that send sound.
+   */
   const untilSoundIsAcceptedFrom = (address: string): Promise<void> => {
     const card = { name: `bluez_card.${inObjectNames(address)}`, active_profile: 'audio-gateway' };
     return node().until(`the sound of ${address} is taken`, () =>

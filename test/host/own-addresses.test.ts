@@ -60,7 +60,7 @@ test("Home Assistant's link to the page has the first address, or the node's nam
 
 test('the default routes of IPv4 are read in the order of their metrics', () => {
   // The routes of the last three lines are left out. The mask of tun0 covers only half of all addresses. The
-  // route of docker0 is for one network. The flags of down0 lack the bit 1, so its route is not usable.
+  // route of docker0 is for one network. The flags of down0 lack 0x1, so its route is not usable.
   const table = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
 wlan0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0
 eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0
@@ -76,8 +76,8 @@ test('the default routes of IPv6 are read in the order of their metrics, without
   const zeros = '0'.repeat(32);
   const gateway = 'fe800000000000000000000000000001';
   const oneNetwork = 'fd000000000000000000000000000000';
-  // The last three routes are left out. The route of docker0 is for one network. The flags of lo have the
-  // bit 200, so its route refuses packets. The flags of down0 lack the bit 1, so its route is not usable.
+  // The last three routes are left out. The route of docker0 is for one network. The flags of lo contain
+  // 0x200, so its route refuses packets. The flags of down0 lack 0x1, so its route is not usable.
   const table = [
     { destination: zeros, prefix: '00', metric: '00000258', flags: '00000003', name: 'wlan0' },
     { destination: zeros, prefix: '00', metric: '00000064', flags: '00450003', name: 'eth0' },

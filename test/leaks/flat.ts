@@ -19,12 +19,12 @@ const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
- * The growth that does not count as a leak. The heap varies by 500 kB by chance. Half of the repetitions lie
- * between the middles of the two quarters. So a leak is found if this half leaves more than
- * `HEAP_SLACK_BYTES` behind.
+ * The growth that does not count as a leak. The heap varies by 500 kB by chance. The middles of the two
+ * quarters are at 3/8 and 7/8 of all repetitions, so half of the repetitions lie between them. A leak is
+ * found if this half leaves more than `HEAP_SLACK_BYTES` behind.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
-/** The same bound for buffers. Node allocates them outside of the heap, in pools. */
+/** The same bound for buffers. Node.js allocates them outside of the heap, in pools. */
 const EXTERNAL_SLACK_BYTES = 1024 * 1024;
 /** After a round, connections are still being closed. The measurement waits at most this long for them. */
 const SETTLED_WITHIN_MS = 30_000;
@@ -69,7 +69,7 @@ export interface Repeated {
   readonly round: (times: number) => Promise<void>;
 }
 
-/** A round that calls `once` `times` times, and then empties `lists`. Their items would count as a leak. */
+/** Makes a round, which repeats `once`, and then empties `lists`, whose items would count as a leak. */
 export const repeating =
   (once: () => Promise<void>, ...lists: readonly unknown[][]): Repeated['round'] =>
   async (times) => {

@@ -1,5 +1,5 @@
-// An actor that has made much garbage gives its memory back when it is pinged. Node warns of the
-// experimental function that this needs, but the actor's log has no such warning.
+// An actor that has made much garbage gives its memory back when it is pinged. Node.js warns of
+// the experimental function that this needs, but the actor's log has no such warning.
 
 import assert from 'node:assert/strict';
 import { syncBuiltinESMExports } from 'node:module';

@@ -50,6 +50,7 @@ export class BootedHouse {
   }
 
   async boot(): Promise<void> {
+    // With `mcast_snooping` a bridge may keep packets of mDNS from some of its ports.
     ip('link', 'add', SWITCH, 'type', 'bridge', 'mcast_snooping', '0');
     ip('addr', 'add', `${OWN_ADDRESS}/24`, 'dev', SWITCH);
     ip('link', 'set', SWITCH, 'up');

@@ -1,6 +1,6 @@
-// A way from this machine to a TCP port on the node's loopback. The node has a network namespace of its own.
-// A small process in this namespace, but in the file system of this machine, listens on a unix socket and
-// passes bytes on.
+// A door leads from this machine to a TCP port on the node's loopback. The node has a network namespace of
+// its own. A small process in this namespace, but in the file system of this machine, listens on a unix
+// socket and passes bytes on.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,8 +23,8 @@ process.stdin.on('end', () => process.exit(0)).resume();
 export type Door = Awaited<ReturnType<typeof connectInto>>;
 
 /**
- * Opens a door: a unix socket in `dir` that leads to a port in the network of process `leader`. The door
- * closes by itself if the process of the tests dies.
+ * Opens a door: a unix socket in `dir` that leads to a port in the network of process `leader`, which is the
+ * node's systemd. The door closes by itself if the process of the tests dies.
  */
 export async function connectInto(leader: number, port: number, dir: string) {
   const path = join(dir, `port-${port}`);

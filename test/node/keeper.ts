@@ -56,7 +56,7 @@ export class Keeper {
     this.holder = new Promise((resolve) => {
       lines.on('line', (line) => {
         const [word, number] = line.split(' ');
-        // The only other report is `ended STATUS`.
+        // The report `keeper PID` has the id of the keeper's child. The only other report is `ended STATUS`.
         if (word === 'keeper') resolve(Number(number));
         else if (this.#onEnded !== undefined) this.#onEnded(Number(number));
         else fail(new Error(`the node ended unasked, with status ${number}`));

@@ -60,7 +60,9 @@ done
 
 /**
  * Runs in a mount namespace of its own: `sh -c KEEPER keeper BOOT_LOOP`, with DIR and the node's settings in
- * its environment.
+ * its environment. The child is one process that becomes one program after another: the shell `enter`,
+ * `env`, `setpriv`, the shell `check`, and `unshare`. `unshare` then starts the boot loop as PID 1 of the
+ * new namespace. `env` undoes the ignoring of signals, which the child would inherit from the keeper.
  */
 const KEEPER = String.raw`
 set -eu

@@ -179,6 +179,7 @@ for (const kind of SOUND_SERVERS) {
           async () => (await clientNamed(node(), 'News')).output === 'garden',
         );
         const ended = once(player, 'close');
+        // `kill` ends only nsenter, by which this machine has started the program. `pkill` ends the program.
         player.kill();
         await computer().root('pkill', '--exact', 'pacat');
         await ended;
@@ -217,6 +218,7 @@ for (const kind of SOUND_SERVERS) {
         await computer().user('pactl', 'unload-module', 'module-tunnel-sink');
       });
 
+      // The cookie is unused with PipeWire.
       if (kind === 'pulseaudio')
         test(`a wrong cookie of a computer with ${computerKind} is refused, and only the user may read the cookie's file`, async () => {
           // The test of one program has run these lines, which write the cookie's file.

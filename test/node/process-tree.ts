@@ -35,8 +35,8 @@ function idsOf(pid: number | 'self'): readonly number[] {
 }
 
 /**
- * False at first, because nspawn's child is a copy of nspawn until it runs systemd. Until then nobody may
- * enter its namespaces, which are not complete.
+ * The result is false at first, because nspawn's child is a copy of nspawn until it runs systemd. Until then
+ * nobody may enter the child's namespaces, which are not complete.
  */
 const isSystemd = (pid: number): boolean =>
   unlessGone(() => readlinkSync(`/proc/${pid}/exe`)).endsWith('/systemd');

@@ -15,7 +15,10 @@ import { output, run } from './built-package.js';
 
 // build/test/packaging/client-package.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** The tables of routes and events are a fifth of the bundle, and grow with what a node can do. */
+/**
+ * The limit may have to grow with what a node can do: the tables of routes and events are a fifth of the
+ * bundle.
+ */
 const BUNDLE_MAX_BYTES = 6200;
 
 const STRICT = {
@@ -246,6 +249,8 @@ describe('the packed client', { skip: skipReason({ programs: ['npm'] }) }, () =>
     const text = readFileSync(clientPath('records.d.ts'), 'utf8');
     const names = text.match(/(?<=^export type )(?:\w+Record|Upgrade\w+|Player\w+)(?= =)/gm) ?? [];
     assert.ok(names.length > 10, names.join());
+    // `Same` is `true` for two equal types, such as `Same<string, string>`. It is `never` for the unequal
+    // types in `Same<string, string | number>`, and then the line that assigns `true` does not compile.
     const same = names.map((name) => `export const ${name}: Same<Client.${name}, Daemon.${name}> = true;`);
     const lines = [
       `import type * as Daemon from '${ROOT}src/protocol/actor/schemas.js';`,

@@ -32,7 +32,8 @@ const replaced = (name: string, replacement: string): string =>
 /**
  * Installations by root that are refused before anything is changed. The commands of `prepare` run first; `:`
  * does nothing. A mount that they make is gone after the row. install.sh ends with `status`, and prints only
- * `line`.
+ * `line`. The status is 64 for wrong usage, 67 for a user who does not exist, 73 for a file in the way, 126
+ * for a machine that cannot run the program, and 1 for any other reason.
  */
 const REFUSED: readonly (readonly [
   what: string,
@@ -88,7 +89,7 @@ for (const debian of ['12', '13']) {
   describe(`the tarball on a bare Debian ${debian}`, { skip: whyNoNode('debootstrap') }, () => {
     let booted: Node | undefined;
     const node = (): Node => booted ?? assert.fail('the node has not booted');
-    /** Runs a script as ann. The outer shell has the script in its `$0`. */
+    /** Runs a script as ann. Root's shell has the script in `$0`, and becomes ann's shell, which runs it. */
     const tryAsAnn = (script: string): Promise<Ran> =>
       node().root('sh', '-c', `exec ${AS_ANN} sh -euc "$0"`, script);
 

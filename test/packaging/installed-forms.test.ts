@@ -47,7 +47,7 @@ const CHANGES_OF_TIMER: readonly (readonly [what: string, script: string])[] = [
 
 /**
  * Makes the files by which the package recognizes a tonearm below /usr/local, and the record of a set-up by
- * this tonearm. The `tonearm-setup` of this tonearm fails.
+ * this tonearm. The `tonearm-setup` of this tonearm fails, because the package must not run it.
  */
 const INSTALL_BELOW_LOCAL = `
 mkdir -p /usr/local/lib/tonearm /usr/local/sbin /var/lib/tonearm/setup; touch /usr/local/lib/tonearm/installed-files

@@ -32,8 +32,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
 
   /**
    * Runs a script as ann. The script must succeed. Resolves with all that it prints, also on standard error.
-   * Root's shell becomes ann's shell. Root's shell gets the script as `$0`, and passes it on as the command of
-   * ann's shell.
+   * Root's shell has the script in `$0`, and becomes ann's shell, which runs it.
    */
   async function runAsAnn(script: string): Promise<string> {
     const inside = `export XDG_RUNTIME_DIR=/run/user/$(id -u); { ${script}\n} 2>&1`;

@@ -17,6 +17,7 @@ const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly s
   ['?view=then', false, undefined],
   ['?only=outputs,players', false, ['outputs', 'now']],
   ['?only=%20power%20,nothing', false, ['system']],
+  // Every object has a property `toString`, but no section has this name.
   ['?only=toString,', false, undefined],
 ];
 for (const [query, isWall, only] of ROWS) {
@@ -33,7 +34,9 @@ const LANGUAGES: readonly (readonly [preferred: readonly string[], choice: Langu
   [['en-GB', 'de'], { language: 'en', formatTag: 'en-GB' }],
   [['sv'], { language: 'en', formatTag: 'en' }],
   [[], { language: 'en', formatTag: 'en' }],
+  // Chromium may add `@posix` to a tag, and `Intl` refuses such a tag.
   [['en-US@posix', 'de'], { language: 'en', formatTag: 'en-US' }],
+  // Every object has these properties, but no language has these names.
   [['toString', 'constructor'], { language: 'en', formatTag: 'en' }],
 ];
 for (const [preferred, choice] of LANGUAGES)

@@ -183,6 +183,10 @@ interface Row {
   readonly expected?: AbsenceReason;
 }
 
+/**
+ * A restart explains an absence for 1 minute, a reboot for 5, an upgrade for 30, and a power-off for ever
+ * (`REASON_MS` in liveness.ts).
+ */
 const ROWS: readonly Row[] = [
   { what: 'nothing was announced', minutes: 0 },
   { what: 'the service ended', announced: 'restart', minutes: 0.5, expected: 'restart' },

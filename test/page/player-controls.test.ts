@@ -87,8 +87,9 @@ const ROWS: readonly Row[] = [
     playerWith({ can_play: false }),
     { play: 'doubtful' },
   ],
-  // Previous, pause, next and the position depend only on their own properties of MPRIS. All other controls
-  // depend on `can_control`. Play has a property of its own, which may be outdated. The others have none.
+  // Previous, pause, next and the position depend only on their own properties of MPRIS, as in `can_seek`.
+  // All other controls depend on `can_control`. Play has a property of its own, too, but that one may be
+  // outdated.
   [
     'a player that cannot be controlled has disabled controls, apart from previous, pause, next and position',
     playerWith({ can_control: false }),

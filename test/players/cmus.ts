@@ -1,4 +1,4 @@
-// cmus in a hidden terminal, for tests: its true state is read by cmus-remote, not over the bus.
+// Starts cmus in a hidden terminal, for tests. cmus-remote reads the true state of cmus, not over the bus.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -32,6 +32,7 @@ export async function startCmus({ env, path, run, files }: Session) {
   await until('cmus listens', () => existsSync(socket));
   await remote('-C', 'set output_plugin=pulse', 'set play_library=false', 'view playlist');
   for (const file of files) await remote('-C', `add -p ${file}`);
+  // cmus adds the files in the background, so it may still have none at the first `--play`.
   await until('cmus plays', async () => {
     await remote('--play');
     return (await get('status')) === 'playing';

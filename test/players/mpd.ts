@@ -1,5 +1,5 @@
-// MPD with mpDris2, for tests: MPD plays to a null output at the speed of the clock. mpc commands MPD,
-// without tonearm.
+// Starts MPD with mpDris2, for tests. MPD plays to a null output at the speed of the clock. Tests command
+// MPD by its client mpc, without tonearm.
 
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

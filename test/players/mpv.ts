@@ -1,4 +1,5 @@
-// mpv with Debian's mpv-mpris, for tests: its true state is read from its own socket, not over the bus.
+// Starts mpv with Debian's mpv-mpris, for tests. mpv's true state is read from its own socket, not over the
+// bus.
 
 import { once } from 'node:events';
 import { connect } from 'node:net';

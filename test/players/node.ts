@@ -1,5 +1,5 @@
-// A daemon on a session with real players, and one client that reads the daemon's event stream from the
-// start.
+// Starts a daemon on a session with real players, and one client that reads the daemon's event stream from
+// the start.
 
 import assert from 'node:assert/strict';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 
 /**
  * Players read some KiB at a time, and jump only to the beginning of such a portion. At this high rate a
- * portion is short.
+ * portion lasts only a short time.
  */
 const RATE_HZ = 48_000;
 const PITCH_HZ = 440;

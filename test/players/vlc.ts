@@ -1,5 +1,5 @@
-// VLC with its MPRIS module, for tests. Its true tracklist is read over the session bus by busctl, without
-// tonearm.
+// Starts VLC with its MPRIS module, for tests. VLC's true tracklist is read over the session bus by busctl,
+// without tonearm.
 
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -91,8 +91,8 @@ export const startPulseAudio = ({ sinks = SINKS, ...options }: ServerOptions = {
   SoundServer.start(pulseAudio(options), sinks);
 
 /**
- * Both kinds, for tests that are true of each. `skip` says why a kind is missing on this machine, or is
- * false.
+ * Both kinds, for tests that are true of each. `skip` is false, or says why a kind is missing on this
+ * machine.
  */
 export const SOUND_SERVERS: readonly {
   readonly kind: Kind;

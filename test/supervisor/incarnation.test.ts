@@ -1,6 +1,6 @@
-// One thread: when its silence means that it hangs, and what it hands on at its end. A dead child: when it is
-// started again (docs/http-api.md, "Backends that are away"), and which reason is reported. All children: how
-// long they may take to stop. test/crash tests real threads.
+// Tests when the silence of a thread means that it hangs, and what a thread hands on at its end. Also tests
+// when a dead child is started again (docs/http-api.md, "Backends that are away"), which reason is reported,
+// and how long all children may take to stop. test/crash tests real threads.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -98,9 +98,9 @@ for (const [isKilled, title] of [
     post(batchOf('a'));
     await until('the first text is handed on', () => delivered.length > 0);
     post(batchOf('b'), batchOf('c'));
-    // The clock stands still, so b and c count as a storm, and wait for the end of the turn in which they
-    // arrive. The callback below runs in the same turn, before b and c are handed on. The incarnation has
-    // not received d when `close` is called, so `close` reads d from the port.
+    // The clock stands still, so b and c seem to follow a at once. Such batches wait for the end of the turn
+    // in which they arrive. The callback below runs in the same turn, before b and c are handed on. The
+    // incarnation has not received d when `close` is called, so `close` reads d from the port.
     const lastItems = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
         post(batchOf('d'));

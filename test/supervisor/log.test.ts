@@ -132,6 +132,7 @@ test('a line of which a part was accepted is completed before the next line, byt
 });
 
 // A full socket, such as journald's, is tested in test/contract/program.test.ts.
+// The pipe itself blocks (full-socket.ts), so `standardOutput` must open it once more without blocking.
 test('a full pipe refuses a line, and does not hold up the writer', {
   skip: skipReason({ programs: ['mkfifo'] }),
 }, async (t) => {

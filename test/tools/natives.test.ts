@@ -26,7 +26,10 @@ const { engines } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8
   readonly engines: { readonly node: string };
 };
 
-/** Debian 12 has glibc 2.36, Debian 13 has 2.41. */
+/**
+ * Debian 12 has glibc 2.36, Debian 13 has 2.41. The package uWebSockets.js needs 2.38. The package uws-pack
+ * needs only 2.28, but has binaries for Node 20 and 22 alone. Only uws-pack has binaries for `arm`.
+ */
 const MACHINES: readonly (readonly [
   node: number,
   arch: string,

@@ -51,6 +51,7 @@ test('tonearm-setup reports that its look for an upgrade has not ended in time',
   const setUp = readFileSync(join(PACKAGING, 'tonearm-setup'), 'utf8');
   const definition =
     /^first_look\(\) \{\n.*?^\}\n/ms.exec(setUp)?.[0] ?? assert.fail('there is no first_look');
+  // These replace the functions of tonearm-setup that first_look calls. `shift` drops the name of the step.
   const otherFunctions = 'step() { shift; "$@"; }; as_user() { "$@"; }; last_words() { :; }';
   const values = "DETECTOR_DEADLINE_S=300 dry=no trouble='' status_of='systemctl --user status'";
   const script = `${definition}${otherFunctions}\n${values}\nfirst_look\necho "$trouble"`;

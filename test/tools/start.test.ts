@@ -1,4 +1,4 @@
-// `npm start` where there is no sound server: the daemon gets a private one. At the end neither is left
+// `npm start` gives the daemon a private sound server where there is none. At the end neither is left
 // behind. npm's scripts go through packaging/run, which starts nothing after npm was killed.
 
 import assert from 'node:assert/strict';

@@ -179,10 +179,11 @@ describe('a lost server', DEADLINE, () => {
     server.handler = () => undefined;
     await until('the dead server is noticed', () => !recorder.isUp);
     assert.match(recorder.published.join('\n'), /^connecting: .*did not answer GET_/m);
+    // The first request is that of the start, so a second one is that of the regular reading.
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
-  /** The server is read every 20 ms. A connection that is lost is replaced at once. */
+  /** The server is read every 20 ms. Every lost connection counts as one that lasted, so no wait follows. */
   const QUICK_TIMING = { reconcileMs: 20, stableMs: 0 };
 
   test('a connection on which the server names no default output is replaced, and the new connection finds one', async (t) => {

@@ -6,6 +6,7 @@ import { Captures } from '../../../src/actors/audio/captures.js';
 import { error, reply } from '../../protocol/pulse/bytes.js';
 import { ready } from '../../protocol/pulse/conversation.js';
 
+/** `ready` has used the tags 0 and 1 for the handshake. */
 const SUBSCRIBE_TAG = 2;
 const FIRST_READ_TAG = 3;
 const SECOND_READ_TAG = 4;

@@ -38,8 +38,9 @@ const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
 const NOTHING_PLUGGED_IN = 1;
 const PLUGGED_IN = 2;
 /**
- * Nothing is plugged in at the port of `surround` and `hdmi`, and `usb` has no port. So the availability of
- * these three profiles is `unknown`, except for a profile that the server reports as unusable.
+ * Nothing is plugged in at the port of `surround` and `hdmi`, and `usb` has no port. Such a profile may
+ * still work, so the availability of these three is `unknown`. It is `no` if the server reports the profile
+ * as unusable.
  */
 const PORTS = {
   line: { available: PLUGGED_IN, profiles: ['stereo'] },
@@ -76,6 +77,7 @@ const cardFields = (activeProfile: string, unusable: readonly string[]): Bytes =
       u32(PRIORITY),
       u32(available),
       u8(IS_OUTPUT),
+      // These properties only have to be passed over: the daemon does not use them.
       props(textProp('port.type', 'hdmi')),
       u32(profiles.length),
       ...profiles.map(text),
@@ -346,6 +348,7 @@ describe('an output', DEADLINE, () => {
     server.responder.send(Buffer.concat([event('sinkRemove', STEREO_INDEX), event('sinkNew', STEREO_INDEX)]));
     await until('the other output is published', () => recorder.output('hdmi') !== undefined);
 
+    // The output 1 is `kitchen`. Its record changes, because it is the default now.
     assert.deepEqual(recorder.published, [
       'drop audio.outputs 0',
       'drop audio.cards 3',
@@ -405,7 +408,7 @@ describe('the lack of any card', DEADLINE, () => {
     const sinks: World['sinks'] = new Map([[0, ['auto_null', {}]]]);
     const withoutCard = { sinks, cards: [], defaultSink: 'auto_null' };
     const { recorder, server, world } = await startNode(t, withoutCard, { noCardMs: 1 });
-    const isPublished = (line: RegExp): boolean => recorder.published.some((text) => line.test(text));
+    const isPublished = (pattern: RegExp): boolean => recorder.published.some((line) => pattern.test(line));
     await until('the detail is published', () => isPublished(/^up: The sound server sees no sound card: \w/));
     assert.ok(recorder.logs.includes('warn: the sound server sees no sound card'));
 

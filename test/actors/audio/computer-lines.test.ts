@@ -42,6 +42,7 @@ test('nodes with the same hostname share neither the file of the cookie nor the 
   };
   assert.deepEqual(namesOf('raspberrypi', '192.168.1.20'), new Set(['raspberrypi_192-168-1-20']));
   assert.deepEqual(namesOf('raspberrypi', '192.168.1.21'), new Set(['raspberrypi_192-168-1-21']));
+  // A hyphen replaces each character that a name must not have. `node` replaces an unknown hostname.
   assert.deepEqual(namesOf("bob's_pi.lan", 'fd00::1:2'), new Set(['bob-s-pi-lan_fd00--1-2']));
   assert.deepEqual(namesOf('', '10.0.0.5'), new Set(['node_10-0-0-5']));
 });

@@ -28,6 +28,7 @@ function stateWithSound(): SoundState {
   state.putServer(serverInfo());
   state.putSink(sinkInfo(0, 'living'));
   state.putSinkInput(sinkInputInfo(5, 'News'));
+  // No sink has the index 9, so this stream plays to an output that the state does not know.
   state.putSinkInput(sinkInputInfo(6, 'Pass', { hasVolume: false, sink: 9 }));
   return state;
 }
@@ -39,6 +40,7 @@ function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnecti
     hasEnded: false,
     send: async () => ({ ok: true, value: undefined }),
     readAgain: async () => undefined,
+    // The commands of most tests wake no device. The other tests replace this part.
     wakeIfAsleep: () => assert.fail('nobody sleeps'),
     closeAfterFailure: () => undefined,
     ...parts,
@@ -322,6 +324,7 @@ describe('the answer to a command that sets a default waits for the default', DE
   test('a default input is not called refused if the connection ends during the wait', async () => {
     const state = stateWithSound();
     state.sources.put(sourceInfo(3, 'line'));
+    // The test changes `hasEnded` below. In this copy it is not readonly.
     const connection = { ...connectionWith({ state, wakeIfAsleep: () => false }), hasEnded: false };
     const clock = new ManualClock();
     const answer = new Executor(connection, TIMING, clock).run({ do: 'default', input: 'line' });

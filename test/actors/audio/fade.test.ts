@@ -114,6 +114,7 @@ async function fadeAndReturnAsleep(wakeVolume: number) {
     state.putSink(sinkInfo(0, 'living', { volume: [RAW_FULL, RAW_FULL], state: SUSPENDED }));
   /** The first step is the fade. The second one puts the volume back. */
   const PUT_BACK_STEP = 2;
+  /** Runs before the step's own volume is read. `state` and `putReading` are those of `fading` below. */
   const wake = (step: number): void => {
     if (step !== PUT_BACK_STEP) return;
     // The output is read once more before it is awake.
@@ -138,6 +139,8 @@ test('an output that comes back asleep gets its volume, although PipeWire report
 
 test('if somebody has set the volume of an output that comes back asleep, it keeps this volume', async () => {
   const { fade, setVolumes } = await fadeAndReturnAsleep(FOREIGN_VOLUME);
+  // A sleeping output hides the foreign volume. Only the step that wakes the output reveals this volume, and
+  // this step has already set another one. So the fade sets the foreign volume again.
   assert.deepEqual(setVolumes, [0, VOLUME_BEFORE, FOREIGN_VOLUME]);
   assert.equal(fade.isOver, true);
 });

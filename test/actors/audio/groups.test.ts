@@ -178,6 +178,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       );
       const serversWithoutDefault = parsed.filter(({ default_sink }) => default_sink === '');
       assert.deepEqual(serversWithoutDefault, []);
+      // The records of the server have no `name`.
       const clients = parsed.filter(({ name }) => name !== undefined);
       const clientsWithoutOutput = clients.filter(({ output }) => output === undefined);
       assert.deepEqual(clientsWithoutOutput, []);

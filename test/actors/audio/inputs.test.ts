@@ -110,6 +110,7 @@ test('an input that was left out, and is read when there is room again, is not l
   assert.equal(sources.leftOutCount, 0);
 });
 
+// A command wakes an input only if `hasNotBeenAwake` returns true for the input (wake.ts).
 test('an input may be woken even if its index was that of an awake input, which has gone without an event', () => {
   const { sources } = new SoundState();
   const mikes = Array.from({ length: SOURCES_MAX_RECORDS }, (_, index) => sourceInfo(index, `mike-${index}`));

@@ -151,6 +151,7 @@ describe('a command for a stream', () => {
 describe('an output whose volume is above its limit after a command', () => {
   const PORT: Setting = { command: 'SET_SINK_PORT', args: { index: CARD_SINK, port: 'line' } };
   const PROFILE: Setting = { command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'stereo' } };
+  // `echo` plays to `card`, so this move may raise the volume of `card`.
   const MOVE: Setting = { command: 'MOVE_SINK_INPUT', args: { index: TALK, sink: ECHO } };
   const UNMUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: CARD_SINK, muted: false } };
   const raiseToFull = (state: SoundState): void =>

@@ -341,6 +341,7 @@ for (const { what, command } of [
     server.refusesToLoad = true;
     keeper.onChange();
     await pass(1_000);
+    // After the fifth try the keeper waits a minute, so no further try can remove the remark.
     for (let tries = 1; tries < 5; tries += 1) await pass(5_000);
     assert.match(String(remarks.at(-1)), /cannot be heard/);
 

@@ -87,6 +87,7 @@ const ROWS: readonly (readonly [
     observedLoopbacks({ pair: MIKE }, { pair: MIKE }),
     'unload 1',
   ],
+  // The pair of this loopback is neither desired nor ended here, so the loopback may be another tonearm's.
   ['a loopback of another tonearm stays', [], observedLoopbacks({ pair: MIKE })],
   [
     'a loopback that plays elsewhere is made anew',

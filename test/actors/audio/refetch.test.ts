@@ -26,7 +26,7 @@ const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
 /** A step may end with a colon and the reading that is due then: a record, the `list`, or `-` for none. */
 const ROWS: readonly (readonly [what: string, steps: string])[] = [
   [
-    'an event during a reading requests no further reading, because the reply is newer',
+    'an event during a reading requests no further reading, because the reply is newer than the event',
     'event 1: 1; event 1: -; reply 1: -',
   ],
   ['a record that is marked while it is read is read again', 'event 1: 1; mark 1; mark 1: -; reply 1: 1'],
@@ -105,6 +105,7 @@ test('one record too many makes the whole list due, even if the other records ar
   }
 
   refetch.markRecord(BURST_MAX_RECORDS);
+  // The list is due, but it is read only after the readings of single records have ended.
   assert.deepEqual(dueReadings(refetch), []);
 
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) refetch.settleRecord(index);

@@ -283,6 +283,7 @@ describe('client.conf', () => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = /a');
     const hangingReaddir = t.mock.method(fileSystem, 'readdir', () => new Promise(() => undefined));
+    // Without this call, `import { readdir }` in the files under test would still be the real function.
     syncBuiltinESMExports();
     t.after(() => {
       t.mock.timers.reset();

@@ -344,6 +344,7 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
   await sleep.leave();
   const next = startSleep();
   await next.sleep.recall();
+  // The command has no length of the fade, so the fade takes 20 s (sleep.ts).
   assert.deepEqual(next.record(), { active: true, until: expectedUntil(), fade: 20 });
 });
 
@@ -351,7 +352,10 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
 const PAUSE_AGAIN_MS = 5_000;
 const PAUSE_TRIES_MAX_MS = 30_000;
 
-/** A node whose players answer a pause with the status `pauseStatus`. */
+/**
+ * A node whose players answer a pause with `pauseStatus`: 202 if they pause, 502 if they refuse, 503 if they
+ * are away, 504 if they do not answer in time.
+ */
 class NodeWithPlayers extends Recorder {
   pauseStatus = 503;
   override async ask(request: BridgeRequest) {

@@ -41,7 +41,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return microphone;
     }
 
-    test('a source is read and set, and a monitor names its sink', async (t) => {
+    test('a source is read and set, a monitor names its sink, and an unknown port is refused', async (t) => {
       const { mixer, index, read } = await startWithMicrophone(t);
       const [sink] = await mixer.ask('GET_SINK_INFO_LIST', {});
       const sources = await mixer.ask('GET_SOURCE_INFO_LIST', {});

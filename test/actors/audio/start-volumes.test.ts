@@ -29,8 +29,8 @@ const NEXT_COOKIE = 2;
 const SETTLED_MS = 1_000;
 
 /**
- * A service, whose runtime directory is `folder`. `connect` begins a connection to the sound server. Another
- * cookie means another life of the sound server.
+ * Starts a service whose runtime directory is `folder`. `connect` begins a connection to the sound server.
+ * Another cookie means another life of the sound server.
  */
 function startService(folder: string) {
   const clock = new ManualClock();
@@ -217,6 +217,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.addSink('attic');
       await until('the attic has its start volume', () => recorder.output('attic')?.volume === 0.2);
 
+      // The sound server itself decides with which volume the kitchen comes back. Only the start volume (30)
+      // would be wrong.
       assert.notEqual(await loudestPercent(server, 'kitchen'), 30);
     });
 

@@ -27,6 +27,10 @@ function checkRecord<T>(schema: TSchema, record: T): T {
   return parsed;
 }
 
+/**
+ * Returns the record of a sink with these fields. Its other fields are those of `sinkInfo`, such as the
+ * description `The living` and the driver `alsa`.
+ */
 function output(fields: Partial<SinkInfo>, wish: OutputWish = {}) {
   const sink = knownSink(sinkInfo(7, 'living', fields));
   const surroundings = {

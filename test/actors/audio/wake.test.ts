@@ -136,6 +136,7 @@ describe('a step on a sleeping output, with the times of the daemon', () => {
     return { answer: await answer, volumes };
   }
 
+  // A command waits at most 5 s for its output to wake (`wakeMs` of timing.ts).
   test('begins at the true volume, even if waking takes almost 5 s', async () =>
     assert.deepEqual(await stepOnSleepingOutput(4_900), { answer: OK, volumes: [0.3] }));
 

@@ -459,6 +459,7 @@ test('a new device is paired, trusted and connected; no other device is accepted
   bluez.addDevice(SPEAKER);
   await until('the speaker is found', () => recorder.device(SPEAKER));
 
+  // A client may write the address in small letters.
   await sendCommand({ do: 'connect', address: SPEAKER.toLowerCase() });
   assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
   await until('the speaker is connected', () => recorder.firstKnown?.connected === true);

@@ -1,4 +1,4 @@
-// Tests when an attempt to connect a device ends if BlueZ never answers the attempt.
+// Tests how an attempt to connect a device ends if BlueZ answers it late or never.
 
 import assert from 'node:assert/strict';
 import type { Bluez } from '../../../src/actors/bluetooth/bluez.js';
@@ -41,7 +41,7 @@ for (const who of ['a client', 'another program']) {
 
 const TIMEOUT: BusResult<undefined> = { ok: false, error: { kind: 'timeout' } };
 
-/** `Connecting` with a BlueZ that answers `Connect` and `Pair` only by `reply`, and all else at once. */
+/** Makes a `Connecting` whose BlueZ answers `Connect` and `Pair` only by `reply`, and all else at once. */
 function startConnecting() {
   const reply = new Deferred<BusResult<undefined>>();
   const calls: string[] = [];
@@ -67,7 +67,8 @@ const ABORTIONS: readonly (readonly [cause: string, abort: (connecting: Connecti
   ['the adapter was unplugged', (connecting) => connecting.adapterLost()],
 ];
 for (const [cause, abort] of ABORTIONS) {
-  test(`BlueZ's late answer to an attempt disconnects no device if ${cause} meanwhile`, async () => {
+  // Without this cause, the timeout makes the daemon call `Disconnect` (last test of this file).
+  test(`the timeout of an attempt disconnects no device if ${cause} before`, async () => {
     const { connecting, device, calls, reply } = startConnecting();
     const outcome = connecting.reconnect({ ...device, Paired: true });
     abort(connecting);

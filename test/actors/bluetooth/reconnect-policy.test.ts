@@ -48,7 +48,7 @@ type StartRow = readonly [what: string, wish: ReconnectWish, facts: Partial<Blue
 const DUE_AT_START: readonly StartRow[] = [
   ['a loudspeaker', ALL_LOUDSPEAKERS, {}],
   ['a headset', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET], Icon: 'audio-headset' }],
-  ['a headset with the service of HSP 1.2', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET_HS], Icon: 'audio-headset' }],
+  ['a headset with the service Headset-HS', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET_HS], Icon: 'audio-headset' }],
   ['a device of the list', [PHONE, SPEAKER], { UUIDs: [] }],
 ];
 for (const [what, wish, facts] of DUE_AT_START) {
@@ -144,6 +144,7 @@ test('a device that somebody disconnected and connected again is due after its c
 test('after an attempt to connect a device is given up, the device is due, even if BlueZ made the link before the policy began', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   policy.attemptProgressed(SPEAKER_PATH, 'begun');
+  // The attempt has not ended yet, so the reason Local does not mean that somebody ended the link.
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
   linkEnds(policy);
   assert.equal(secondsUntilDue(), 5);

@@ -1,5 +1,5 @@
 // The backend connects known devices again, on a real bus with a scripted BlueZ (docs/bluetooth.md, "Coming
-// back by itself"). Which devices, and when: reconnect-policy.test.ts.
+// back by itself"). reconnect-policy.test.ts tests which devices are connected, and when.
 
 import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';

@@ -102,11 +102,12 @@ for (const [how, name, props, isFound] of OUTPUTS) {
 const put = (key: string, name: string, props: Record<string, string> = {}) =>
   ({ collection: 'audio.outputs', kind: 'put', key, json: JSON.stringify({ name, props }) }) as const;
 
-const MASTER = 'bluez_output.00_00_00_00_00_01.1';
-const FILTER = put('1', `${MASTER}.remapped`);
+const NAME_WITH_ADDRESS = 'bluez_output.00_00_00_00_00_01.1';
+/** The name of the filter has the address of the device, too. */
+const FILTER = put('1', `${NAME_WITH_ADDRESS}.remapped`);
 const MASTERS: readonly (readonly [what: string, name: string, props: Record<string, string>])[] = [
   ['has the address in its properties', 'garden', { 'api.bluez5.address': ADDRESS }],
-  ['has the address only in its name', MASTER, {}],
+  ['has the address only in its name', NAME_WITH_ADDRESS, {}],
 ];
 for (const [what, name, props] of MASTERS) {
   test(`the output of a device is the one that ${what}, not its filter, whichever of the two changes last`, () => {
@@ -119,7 +120,8 @@ for (const [what, name, props] of MASTERS) {
       assert.equal(hasChanged, false, 'no device gets another output');
       assert.equal(outputs.outputName(ADDRESS), name);
     }
+    // Without its master, the filter is the only output with the address of the device.
     outputs.applyChanges({ isWhole: false, changes: [{ ...master, kind: 'drop' }] });
-    assert.equal(outputs.outputName(ADDRESS), `${MASTER}.remapped`);
+    assert.equal(outputs.outputName(ADDRESS), `${NAME_WITH_ADDRESS}.remapped`);
   });
 }

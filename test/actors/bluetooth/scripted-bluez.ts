@@ -110,7 +110,7 @@ export class ScriptedBluez {
     return this.objects.get(pathOf(address))?.[DEVICE_INTERFACE] ?? {};
   }
 
-  /** Connects to the bus. As in bluetoothd, calls can be answered before BlueZ's name is taken. */
+  /** Connects to the bus. Calls can be answered before BlueZ's name is taken, as in bluetoothd. */
   async start(): Promise<void> {
     const bus = sessionBus({ busAddress: this.#address, authMethods: ['EXTERNAL'] });
     bus.on('error', () => undefined);

@@ -43,6 +43,7 @@ testRows(userBusPaths, [
   [{ DBUS_SESSION_BUS_ADDRESS: 'nonsense' }, /only unix sockets/],
   [{ DBUS_SESSION_BUS_ADDRESS: ';;' }, /empty/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a%2' }, /percent escape/],
+  // `%2c` is a comma.
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a%2cb' }, /not supported/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/dbus/system_bus_socket' }, /that of the system bus/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/var/run/dbus/system_bus_socket' }, /that of the system bus/],

@@ -168,7 +168,8 @@ test('a connection remembers neither the names that were called nor those that h
   t.after(() => probe.disconnect());
   const { mock } = t.mock.method(Object.getPrototypeOf(probe) as typeof probe, 'call');
   const { bus, owner, link } = await startConnectedBus(t);
-  // The first call is Hello, on the connection of `link`.
+  // The probe has called Hello before `call` was mocked. So the first call is Hello on the connection of
+  // `link`.
   const connection = Object(mock.calls[0]?.this);
 
   await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });

@@ -109,6 +109,7 @@ test('if the configuration of avahi-daemon permits no announcement, the bridge i
       return true;
     }
     if (text.includes('ServiceResolverNew')) {
+      // The service is found before the path of its resolver is known.
       socket.write(Buffer.concat([foundSignal('attic', 'api=tonearm'), reply(serial, 'o', SIGNAL_PATH)]));
       return true;
     }
@@ -235,6 +236,8 @@ test('an announcement stays if avahi-daemon takes almost 20 s for one answer', a
   const { bus, clock, reportServed, countCalls, answerLate } = await startSlowAvahi(t);
   clock.advance(CALL_DEADLINE_MS - 1);
   answerLate();
+  // A timer has requested another round meanwhile (`ROUND_EVERY_MS` of announcer.ts), and each round asks
+  // `GetState` once.
   const questions = countCalls('GetState');
   await until('the next round has begun', () => countCalls('GetState') > questions);
   reportServed();

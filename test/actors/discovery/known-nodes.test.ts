@@ -155,6 +155,7 @@ test('without trust the page may connect to the same nodes as with trust, as lon
   nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('shed', '93.184.215.14')]);
   nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual(origins(), []);
+  // 93.184.215.14 is a public address, so the page may not connect to it.
   assert.deepEqual(policy(), [
     'http://192.168.1.7:8018',
     'http://attic.local:8018',
@@ -173,6 +174,7 @@ test('the page may connect to every host of the configuration, but pages of the 
     configuredNode('http://100.101.102.103:8018'),
     configuredNode('http://attic.lan:8018', '192.168.1.7'),
   ]);
+  // Only 192.168.1.7 is an address of the house.
   assert.deepEqual(origins(), ['http://192.168.1.7:8018']);
   assert.deepEqual([...policy()].sort(), [
     'http://100.101.102.103:8018',

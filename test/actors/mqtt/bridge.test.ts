@@ -82,6 +82,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     ]);
     assert.equal(tree.get(`${branch}status`), 'online');
     assert.equal(tree.get(`${branch}audio/clients`), '[]');
+    // The following values are those of `WHOLE_NODE`.
     assert.deepEqual(JSON.parse(tree.get(`${branch}upgrade`) ?? ''), {
       current: '1',
       latest: '2',

@@ -199,7 +199,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
 
   /**
    * The branch to which the device of this card belongs; empty if there is no device. Throws for a device
-   * without the sensor of a tonearm, such as `formerDevice`. `until` then tries again.
+   * without the sensor of a tonearm, such as `formerDevice` in a test below. `until` then tries again.
    */
   async function deviceBranch(card: string): Promise<string> {
     const [text = ''] = (await retained(broker.url, `${card}/#`)).values();

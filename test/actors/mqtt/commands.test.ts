@@ -48,6 +48,8 @@ const ROWS: readonly Row[] = [
     ['setOutputVolume x', { volume: 0.1 }],
     ['setOutputBalance x', { balance: 0.5 }],
   ],
+  // These members choose nothing for the others. Their order is that of `MEMBERS_RUN_FIRST` (commands.ts),
+  // and members that are not in it come last.
   [
     'audio/clients/song/set',
     '{"output": "kitchen", "volume": 0.1}',
@@ -91,8 +93,9 @@ const ROWS: readonly Row[] = [
   ['bluetooth/set', '"scan"', ['startScan']],
   ['bluetooth/set', '{"connect": "AA:BB:CC:DD:EE:FF"}', ['connectDevice', { address: 'AA:BB:CC:DD:EE:FF' }]],
   ['bluetooth/set', '{"disconnect": 5}', ['disconnectDevice', { address: 5 }]],
-  // Nonsense passes as a whole to the operation, which refuses it. A text passes unchanged if it is no JSON,
-  // or is too long.
+  // Nonsense passes as a whole to one operation, which refuses it: that of a known member, or else the first
+  // one of the topic. The member `output` does not count, because its value is a parameter of a path. A text
+  // passes unchanged if it is no JSON, or is too long.
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
   ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],
@@ -184,6 +187,7 @@ for (const operation of OPERATION_NAMES) {
   for (const { by, name, topic = row.topic } of row.mqtt) {
     // The level `x` stands for each parameter: `players/{player}` becomes `players/x`.
     const baseTopic = topic.replaceAll(/\{\w+\}/g, 'x');
+    // `mute` knows the word `toggle`. `volume` passes it to its operation, which refuses it.
     const command = {
       word: { topic: baseTopic, payload: name },
       member: { topic: baseTopic, payload: JSON.stringify({ [name]: true }) },
@@ -235,10 +239,13 @@ function waitingRequest(name: string, queueing: Queueing = {}): WaitingRequest {
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
 
-/** Queues whose commands end when the test calls `finish`. `describe`: the text of a request in `begun`. */
+/** Makes queues whose commands end at `finish`. `describe` returns the text of a request in `begun`. */
 function manualQueues(describe: (request: WaitingRequest) => string = nameOf) {
   const begun: string[] = [];
-  /** The texts of the dropped requests, each with the topic of its sender. */
+  /**
+   * The texts of the dropped requests, each with the topic of its sender. `volume behind port` means that
+   * the field `volume` acts on the choice of the field `port`.
+   */
   const dropped: string[] = [];
   const ends: ((outcome: Result<undefined, object>) => void)[] = [];
   const queues = new CommandQueues(
@@ -320,6 +327,7 @@ test('requests that act on a refused choice are dropped, also those of an older 
     'muteServer {"muted":false} of command 2: muted behind output',
   ]);
   await finish(3);
+  // The delta stays, because its own command chooses no output.
   assert.deepEqual(begun.slice(1), [
     'setDefaultOutput B',
     'setServerVolume {"delta":0.1}',

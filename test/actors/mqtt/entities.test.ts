@@ -149,6 +149,7 @@ test('the profile of a card is chosen by the description of the profile, and a c
   const [key, select] = first ?? [];
   assert.match(String(key), /^card_hw_0_/);
 
+  // Two profiles of `CARD` have the description `Music`, so their names follow it.
   const options = ['Off', 'Music (output:stereo)', 'Music (output:mono)'];
   assert.deepEqual(select?.['options'], options);
   assert.deepEqual([select?.['name'], select?.['entity_category']], ['HiFi HAT profile', 'config']);
@@ -209,6 +210,7 @@ test('the slider of the default output ends at the limit of this output, also af
 });
 
 test('a player has a cover, a volume, a stop button and a switch of shuffle', () => {
+  // The name of `PLAYER` in its topic. Its key is `mpv`.
   const playerName = 'mpv.instance-1';
   const records = [...WHOLE_NODE, health('players', 'up'), put('players', PLAYER.bus_name, PLAYER)];
   const playerEntities = (settings: { readonly control: boolean }) => {
@@ -267,6 +269,7 @@ test('the device has the hardware address of the first interface that has one', 
   };
   const { device } = new AnnouncedNode({}, WHOLE_NODE, interfaces).message();
   assert.deepEqual(device['connections'], [['mac', 'aa:01']]);
+  // By default an `AnnouncedNode` has no interfaces.
   assert.equal(new AnnouncedNode().message().device['connections'], undefined);
 });
 
@@ -291,7 +294,8 @@ for (const [listening, eth0Addresses, url] of [
 
 /**
  * On the left are the names of players, on the right their keys. Blanks separate several names or keys. HASH
- * stands for eight hexadecimal digits.
+ * stands for eight hexadecimal digits. It keeps a key unique in which a character was replaced. The second
+ * player `vlc` is called `vlc 2`.
  */
 const KEYS: Readonly<Record<string, string>> = {
   vlc: 'vlc',

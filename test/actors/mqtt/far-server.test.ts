@@ -1,5 +1,6 @@
-// Tests connections to a broker and to a web server that are far away: an attempt takes a second, and Node
-// usually gives up an address after 250 ms. The name of each server also has a dead address.
+// Tests connections to a broker and to a web server that are far away, where an attempt takes a second.
+// Node.js usually gives up an address after 250 ms if the name has another address. So the name of each
+// server also has a dead address.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -22,8 +23,8 @@ const DEAD = '10.9.0.9';
 const ADDRESSES = ['127.0.0.1', DEAD];
 
 /**
- * A web server that answers every request with a cover. It prints its port. `delayConnections` fills its
- * queue of connections, which is short.
+ * A web server that answers every request with a cover. It prints its port. Its queue of connections is
+ * short, so that `delayConnections` can fill the queue.
  */
 const COVER_SERVER = `
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');

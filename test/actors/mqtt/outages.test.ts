@@ -1,5 +1,5 @@
-// A bridge whose broker goes away, hangs, loses its retained messages, or refuses topics. Afterwards the
-// broker must retain what the node has.
+// Tests a bridge whose broker goes away, hangs, loses its retained messages, or refuses topics. Afterwards
+// the broker must retain what the node has.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -158,6 +158,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     const node = simulatedNode(t, { url: broker.url, clock: hurrying(600_000) });
     await until('the topic is named', () => node.reason.endsWith('left out: tonearm/living/power'));
     writeFileSync(`${broker.directory}/acl`, 'topic readwrite #\n', { mode: 0o600 });
+    // The signal makes mosquitto read the access list again.
     process.kill(broker.pid, 'SIGHUP');
     await until('nothing is left out any more', () => node.state === 'up' && node.reason === '');
     const power = 'tonearm/living/power';

@@ -63,7 +63,10 @@ test('a retained message that comes late is read if it comes before the probe ge
   assert.deepEqual(topics, [KITCHEN.topic]);
 });
 
-/** A probe that has its question back already. EMQX may send the question before the retained messages. */
+/**
+ * Starts a probe that has its question back already. The broker EMQX may send the question before the
+ * retained messages.
+ */
 function probeWithQuestion() {
   const clock = new ManualClock();
   let deliver: (message: BrokerMessage) => void = () => undefined;
@@ -81,6 +84,7 @@ function probeWithQuestion() {
     await until('the probe waits for more', () => clock.timers === 1);
     clock.advance(QUIET_MS - 1);
     deliver({ ...KITCHEN, topic });
+    // If the probe did not wait anew, it would end here.
     clock.advance(1);
   };
   return { clock, result, deliverLate };

@@ -52,7 +52,8 @@ test('the status is published at the start of a connection if nobody has answere
     [statusTopic, 'online'],
   ]);
   const otherDeviceOwner = undefined;
-  // Nobody has answered (`RetainedState` of probe.ts).
+  // The broker still retains an earlier claim of the branch, but no owner has answered. Another node may
+  // have asked at the same time, and the status is the answer to it.
   const isLeftover = true;
   node.topics.beginConnection(retained, otherDeviceOwner, isLeftover);
   assert.ok(nextPublications(node).includes('status=online'));
@@ -69,8 +70,8 @@ test('the device message of a former node is emptied at the next connection if t
   topics.beginConnection(new Map([[topics.nodeTopic, former], device]));
   assert.ok(isFormerEmptied());
 
-  // The branch is claimed, so the topic `node` has this node's own identifier. The connection ends before
-  // the other topic is emptied.
+  // This node has claimed the branch, so the topic `node` has its own identifier now. The connection ends
+  // before the former node's device message is emptied, so the node still remembers that topic.
   assert.equal(topics.otherDeviceTopic(topics.identifier), formerDevice);
   topics.beginConnection(new Map([[topics.nodeTopic, topics.identifier], device]));
   assert.ok(isFormerEmptied());
@@ -163,7 +164,8 @@ function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): re
 test('the device message comes before the removal of an output, and before a default output that has returned', () => {
   const node = publishedNode({ homeAssistant: true });
   // The first device message has only the `platform` of the removed entities. The second one does not have
-  // these entities at all (home-assistant.ts).
+  // these entities at all (home-assistant.ts). The default output has other options in the first message, so
+  // Home Assistant must receive `audio/server` once more after it.
   const removal = ['device: Living room', 'audio/server; no audio/outputs/kitchen; device: Living room'];
   assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), removal);
 

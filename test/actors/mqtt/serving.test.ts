@@ -46,7 +46,7 @@ class ScriptedBroker {
   retainedMessages: readonly BrokerMessage[] = [];
   /** A subscription to this topic is refused. */
   refusedFilter = '';
-  /** Called before a message is acknowledged. */
+  /** This is called before a message is acknowledged. */
   onPublished: (topic: string, text: string) => void = () => undefined;
   #deliver: BrokerOptions['onMessage'] = () => undefined;
   /** Tells the bridge that the broker has answered a ping. */
@@ -132,7 +132,10 @@ test('a topic that changes all the time is published at most once per interval, 
 /** A valid command. When it is carried out, all earlier messages have been handled. */
 const LAST_COMMAND = [`${BRANCH}/audio/server/set`, '{"muted":true}'] as const;
 
-/** `house/attic_` has as many characters as this node's branch. */
+/**
+ * `house/attic_` has as many characters as this node's branch. So these topics would become commands if the
+ * bridge only cut off that many characters.
+ */
 const TOPICS_OF_OTHERS =
   'house/attic_/audio/server/set house/attic_/power/set house/living-room/audio/server/set ' +
   'house/livin/audio/server/set HOUSE/LIVING/audio/server/set audio/server/set /audio/server/set';
@@ -349,6 +352,7 @@ test('the topic `server` has a changed hostname after the next change of a recor
   broker.pong();
   await untilPublished('the newest hostname is published', '"hostname":"garden"');
   const countBefore = requestCount();
+  // The hostname is the same as at the last answer to a ping, so the record is not requested again.
   broker.pong();
   assert.equal(requestCount(), countBefore);
 });

@@ -1,4 +1,4 @@
-// The node's identifier, and the text that names the owner of a branch.
+// Tests the node's identifier, and the text that names the owner of a branch.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

@@ -85,7 +85,7 @@ export async function startBackend(
   return { bus, recorder, backend, start };
 }
 
-/** For `prepare`: starts a player called `hung`, which answers no GetAll. */
+/** Starts a player called `hung`, which answers no GetAll. To be called in the `prepare` of a test. */
 export async function startHungPlayer(t: TestContext, bus: PrivateBus): Promise<void> {
   const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaviours.set('GetAll', 'hang');

@@ -1,4 +1,4 @@
-// The players backend with scripted players on a real bus: names, readings, signals, commands, and
+// Tests the players backend with scripted players on a real bus: names, readings, signals, commands, and
 // misbehaviour.
 
 import assert from 'node:assert/strict';
@@ -175,7 +175,7 @@ function answerWithErrors({ misbehaviours }: ScriptedPlayer): void {
     misbehaviours.set(member, { error: 'org.freedesktop.DBus.Error.UnknownObject' });
 }
 
-/** When the second reading begins, all calls of the first one have been answered. */
+/** Waits for the second reading. When it begins, all calls of the first one have been answered. */
 const untilReadTwice = ({ calls }: ScriptedPlayer) =>
   until(
     'the player is read twice',
@@ -412,6 +412,7 @@ test('a player that cannot pause is not paused', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const player = await start('scripted', { CanPause: new Variant('b', false) });
   const target = { player: busNameOf('scripted') };
+  // The player is paused, so this command makes it play.
   assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...target })), 'none');
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');

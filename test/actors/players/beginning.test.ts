@@ -10,15 +10,17 @@ import { ManualClock } from '../../manual-clock.js';
 import { settle } from '../units/scripted-manager.js';
 
 test('a player that began later is not silenced, even while it is not certain that it plays', () => {
-  const first = { published: { isPlaying: true }, beginning: new Beginning() };
-  const later = { published: { isPlaying: true }, beginning: new Beginning() };
+  const certain = { published: { isPlaying: true }, beginning: new Beginning() };
+  const uncertain = { published: { isPlaying: true }, beginning: new Beginning() };
+  // No reading confirms that the player `uncertain` plays.
   const readings = { begunReadings: 1, isSettledSince: () => false };
-  later.beginning.note(readings);
-  const laterBeganMs = 20;
-  assert.equal(later.beginning.takeCertain(readings, laterBeganMs), undefined);
-  const silencedBy = (firstBeganMs: number) => playersToSilence([first, later], first, firstBeganMs);
-  assert.deepEqual(silencedBy(laterBeganMs - 10), []);
-  assert.deepEqual(silencedBy(laterBeganMs + 10), [later]);
+  uncertain.beginning.note(readings);
+  const uncertainBeganMs = 20;
+  assert.equal(uncertain.beginning.takeCertain(readings, uncertainBeganMs), undefined);
+  const silencedBy = (certainBeganMs: number) =>
+    playersToSilence([certain, uncertain], certain, certainBeganMs);
+  assert.deepEqual(silencedBy(uncertainBeganMs - 10), []);
+  assert.deepEqual(silencedBy(uncertainBeganMs + 10), [uncertain]);
 });
 
 /** The pause between two readings. */
@@ -43,6 +45,7 @@ test('if a reading under way fails after a signal, the signal is believed withou
   readings.request();
   assert.equal(readings.isSettledSince(begunReadings), false);
   await endReading('failed');
+  // After a failure the next reading may take long, so the signal counts without it.
   assert.equal(readings.isSettledSince(begunReadings), true);
 });
 

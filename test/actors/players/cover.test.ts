@@ -159,7 +159,7 @@ test('a cover of another user is served only if every user may read it', needsRo
 
 test('a cover that shrinks while it is read is not found', async (t) => {
   const path = createFile('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
-  // Node exports no class of file handles, so the prototype is that of a handle.
+  // Node.js exports no class of file handles, so the prototype is that of a handle.
   const handle = await open(path);
   await handle.close();
   const fileHandlePrototype = Object.getPrototypeOf(handle) as typeof handle;

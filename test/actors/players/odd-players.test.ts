@@ -1,5 +1,5 @@
-// Players that do not answer as the specification demands, and a player that only repeats other players. All
-// are scripted, on a real bus.
+// Tests players that do not answer as the specification demands, and a player that only repeats other
+// players. All are scripted, on a real bus.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';

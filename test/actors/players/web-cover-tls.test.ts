@@ -1,6 +1,6 @@
 // Tests covers from the web by https. The certificate of the server must be for the name in the URL, and a
-// known authority must have signed the certificate. Node reads the authorities only when a process starts,
-// so a process of its own fetches the covers.
+// known authority must have signed the certificate. Node.js reads the authorities only when a process
+// starts, so a process of its own fetches the covers.
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';

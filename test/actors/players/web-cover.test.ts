@@ -160,7 +160,7 @@ for (const [what, answer] of [
   ['does not answer', () => undefined],
   ['sends its image without end', (_, response) => response.write(PNG)],
 ] as const satisfies readonly (readonly [string, RequestListener])[]) {
-  test(`a web server that ${what} is given up after 5 s, and disconnected`, async (t) => {
+  test(`after 5 s the fetch gives up and disconnects a web server that ${what}`, async (t) => {
     const clock = new ManualClock();
     let isConnected = false;
     const { fetch } = await startWeb(t, (request, response) => {
@@ -181,7 +181,7 @@ for (const [what, answer] of [
   });
 }
 
-test('a name server that does not answer is given up after 5 s', async (t) => {
+test('after 5 s the fetch gives up a name server that does not answer', async (t) => {
   const clock = new ManualClock();
   let isAborted = false;
   const { fetch } = await startWeb(t, (_, response) => response.end(PNG), {
@@ -274,6 +274,7 @@ test('a fetch that throws no longer counts among the fetches under way', async (
 /** The addresses of the node, with the prefixes of its networks. */
 const OWN_NETWORKS = ['192.168.1.20/24', '198.41.0.5/24', '2a02:8070:1:2:3:4:5:6/64', 'fe80::1/64'];
 
+/** An address such as `64:ff9b::808:808` stands for the IPv4 address in its last 32 bits, here 8.8.8.8. */
 const PUBLIC_ADDRESSES =
   '1.1.1.1 8.8.8.8 100.63.255.255 100.128.0.1 172.15.0.1 172.32.0.1 191.255.255.255 192.0.3.1 ' +
   '193.0.0.1 198.17.0.1 198.20.0.1 198.41.1.5 223.255.255.255 2a00:1450:4001:800::2004 ' +

@@ -1,4 +1,4 @@
-// The power backend over a real socket to a scripted logind: each answer of logind and its consequence.
+// Tests the power backend over a real socket to a scripted logind: each answer of logind, and what follows.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

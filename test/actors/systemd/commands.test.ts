@@ -152,6 +152,7 @@ function inState(activeState: string, subState: string, more: Partial<UnitFacts>
   return { activeState, subState, ...more };
 }
 
+/** Facts without a `result` have the result `success`, also if the unit has ended already. */
 const JOBS: readonly JobRow[] = [
   ['started', 'done', inState('active', 'running')],
   ['started', 'done', inState('active', 'exited')],

@@ -15,7 +15,7 @@ const SYSTEM_UNIT: WatchedUnit = { key: 'system/s', scope: 'system', name: 's' }
 const USER_UNIT: WatchedUnit = { key: 'user/u', scope: 'user', name: 'u' };
 const UNITS: readonly WatchedUnit[] = [SYSTEM_UNIT, USER_UNIT];
 
-/** For each log line, `onLog` is called with the values of its fields. */
+/** `onLog` is called for each log line, with the values of the line's fields. */
 function setUp(watched: readonly WatchedUnit[] = UNITS, onLog: (line: string) => void = () => undefined) {
   const published: string[] = [];
   /** How many records were encoded as JSON. */

@@ -34,7 +34,9 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   [{ Result: 'exit-code' }, { result: 'exit-code' }],
   [{ NRestarts: 2 }, { restarts: 2 }],
   [{ Type: 'simple' }, { isOneshot: false }],
+  // A unit counts as oneshot already while its type is unknown.
   [{ Type: 'oneshot' }, {}],
+  // A timestamp is in microseconds, and 0 stands for never.
   [{ InactiveExitTimestamp: 5_999n }, { startedMs: 5 }],
   [{ InactiveExitTimestamp: 0n }, {}],
   [{ ...INACTIVE_CHANGED_AT_7, InactiveEnterTimestamp: 5n }, RESET],

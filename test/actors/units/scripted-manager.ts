@@ -19,7 +19,7 @@ type Properties = Readonly<Record<string, unknown>>;
 /** The limit of a real connection: more calls at once are refused. */
 const CALLS_MAX_AT_ONCE = 256;
 
-/** In turns of the event loop. */
+/** This is a number of turns of the event loop. */
 const TURNS_TO_SETTLE = 20;
 
 /** The path of the job in each answer to StartUnit, RestartUnit and StopUnit. */

@@ -118,6 +118,7 @@ test('the beginning of a run is published before its progress lines, and its end
   script.end('{"event":"progress","percent":5,"current":1,"step":"a"}\n{"event":"end","success":true}\n');
   script.resume();
   await once(script, 'close');
+  // Both lines are published as progress, also the one with the event `end`.
   assert.deepEqual(
     recorder.published
       .slice(before)

@@ -17,6 +17,7 @@ test('valid lines are relayed unchanged, whatever their size and their other fie
     '{"event":"end","success":false}',
     ' {"event" : "begin",\t"total":3.0 } ',
     '{"event":"begin","total":3,"n":1.50,"big":12345678901234567890,"s":"\u2028\u{1f600}\\ud800"}',
+    // The last one of two members with the same name counts.
     '{"event":"end","event":"begin","total":1}',
     `{"event":"begin","total":1,"deep":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
     paddedLine(LINE_MAX_BYTES - EMPTY_PAD_BYTES),
@@ -76,10 +77,11 @@ test('progress lines are whole, however the bytes arrive', async () => {
 });
 
 test('a line without end is kept only until it is too long, and the next line is whole', async () => {
+  // One chunk is shorter than LINE_MAX_BYTES (65 536), and two are longer.
   const chunk = 'x'.repeat(50_000);
   const endlessLines = await linesOf(Array.from({ length: 10 }, () => chunk));
-  // A valid line with its CR has at most LINE_MAX_BYTES + 1 bytes. One more byte shows that a line is too
-  // long.
+  // A valid line has at most LINE_MAX_BYTES and a CR. One more byte shows that the line is too long, so its
+  // other bytes are not kept.
   assert.deepEqual(endlessLines, ['x'.repeat(LINE_MAX_BYTES + 2)]);
 
   const [longLine = '', nextLine = '', unfinished] = await linesOf([chunk, chunk, `x\n${STEP}\n`]);

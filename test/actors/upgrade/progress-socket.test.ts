@@ -1,4 +1,5 @@
-// The progress socket over real connections: lines, floods, scripts that die, and the file at its path.
+// Tests the progress socket over real connections: lines, floods, scripts that die, and the file at its
+// path.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -72,6 +73,7 @@ test('half a line of a script that dies is dropped', async (t) => {
   assert.deepEqual(listener.lines, [BEGIN]);
 });
 
+/** So many lines take more than a second, because at most 10 000 are read in a second. */
 const FLOOD_LINES = 15_000;
 
 test('a flood arrives whole and in order, and another connection is read meanwhile', async (t) => {

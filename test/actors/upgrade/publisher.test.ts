@@ -121,6 +121,7 @@ const EXITED: Partial<RunFacts> = { activeState: 'active', subState: 'exited', i
 const STOPPING: Partial<RunFacts> = { activeState: 'deactivating', subState: 'stop', invocation: 'a' };
 const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', wasReset: true };
 
+/** A check that had ended before the first reading has no `finished_at`, because its end is unknown. */
 const LAST_CHECKS: readonly (readonly [
   what: string,
   steps: readonly Partial<RunFacts>[],

@@ -87,13 +87,16 @@ testAccepted(
   `{${REQUIRED},"checked_at":"2026-01-02T03:04:05Z"}`,
   `${REQUIRED},"checked_at":"2026-01-02T03:04:05Z"`,
 );
+// A `checked_at` that is no time of RFC 3339 is left out.
 testAccepted(`{${REQUIRED},"checked_at":"yesterday"}`, REQUIRED);
 testAccepted(`{${REQUIRED},"checked_at":1700000000}`, REQUIRED);
 testAccepted(`{${REQUIRED},"checked_at":null}`, REQUIRED);
+// All other members go into a member `extra`, also one that has this name itself.
 testAccepted(
   `{"z": 1.50, "9":{"n":12345678901234567890, "2":1, "1":2},${REQUIRED},"extra":[],"run":1}`,
   `${REQUIRED},"extra":{"z":1.50,"9":{"n":12345678901234567890,"2":1,"1":2},"extra":[],"run":1}`,
 );
+// The last one of two members with the same name counts.
 testAccepted(`{${REQUIRED},"current":"3"}`, '"current":"3","latest":"2","upgrade_available":true');
 
 /** Tests the other members: their numbers keep their spelling, and their keys keep their order. */
@@ -105,6 +108,7 @@ testKept('"a" : 12345678901234567890 , "b":1E+2,"c":1.50', '"a":1234567890123456
 testKept('"a":{"b":[1, {"c": "}],{"}]},"d":"x, \\"y\\" }"', '"a":{"b":[1,{"c":"}],{"}]},"d":"x, \\"y\\" }"');
 testKept('"__proto__":1,"constructor":[]', '"__proto__":1,"constructor":[]');
 testKept('"\\u0061":1,"a":2', '"a":2');
+// The parser marks strings with `$` and numbers with `#` (`markTokens` in result-file.ts).
 testKept('"$":"#1","#":"$x"', '"$":"#1","#":"$x"');
 testKept('"a":"\\\\","b":"\\\\\\""', '"a":"\\\\","b":"\\\\\\""');
 testKept('"a":"\u2028\u00e9\ud83d\ude00"', '"a":"\u2028\u00e9\ud83d\ude00"');

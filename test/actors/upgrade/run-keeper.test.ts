@@ -131,7 +131,7 @@ for (const [what, story] of STORIES) {
   });
 }
 
-test('no line begins a run within a second after a systemd run has ended; later no line of a connection from before this end begins a run', async (t) => {
+test('no line begins a run for a second after the end of a systemd run; afterwards a run is begun only by a line of a connection made after this end', async (t) => {
   const { keeper, clock, answer } = createKeeper(t);
   const connectedBeforeEndMs = clock.monotonic();
   clock.advance(1);

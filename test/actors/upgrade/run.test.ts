@@ -15,6 +15,7 @@ import {
 /** Two invocations of the unit. */
 const A = 'a'.repeat(32);
 const B = 'b'.repeat(32);
+/** 1970-01-01T00:16:40Z. */
 const NOW_MS = 1_000_000;
 
 const INVOCATIONS: Readonly<Record<string, string>> = { A, B, '-': '' };
@@ -39,6 +40,7 @@ function factsOf(text: string): RunFacts {
   return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation }, ...changes);
 }
 
+/** At the call that was accepted, no run had begun (`begunBefore`). */
 const accepted = { kind: 'accepted', begunBefore: 0, invocationBefore: '', job: '/job/1' } as const;
 const begin = { kind: 'line', content: { event: 'begin', total: 1 }, isLeftover: false } as const;
 const end = { kind: 'line', isLeftover: false } as const;
@@ -50,7 +52,7 @@ const progress: RunInput & { readonly kind: 'line' } = {
 
 /**
  * Inputs by name. `over B`: B was the last invocation of the unit before the start. `over its end`: the
- * start job had ended before systemd's reply came.
+ * start job had ended before systemd's reply came. A leftover line may belong to a systemd run that is over.
  */
 const INPUTS: Readonly<Record<string, RunInput>> = {
   accepted,
@@ -217,7 +219,7 @@ const PASSING_STATES = ['deactivating', 'reloading'];
 
 testRows('signals and replies of systemd come in any order', [
   ['the reply comes last, the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
-  ['a condition is false', idle, 'accepted; job1 done', BAD],
+  ["a condition is false, so the unit's job ends without an invocation", idle, 'accepted; job1 done', BAD],
   ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],
   ['a service runs on after its start job', idle, `${SERVICE}; active A running`, GOES],
   ['a service is stopped', idle, `${SERVICE}; deactivating A job2; inactive A job2; job2 done`, BAD],

@@ -71,6 +71,7 @@ async function startUnits(t: TestContext) {
 
 test('a run is not forgotten if systemd unloads the unit before answering the start', async (t) => {
   const { manager, units, states } = await startUnits(t);
+  // An effect of a method is what systemd does between the call and its answer.
   manager.effects.set('StartUnit', () => {
     const working = { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION };
     manager.sendChange(UNIT, { ...working, Job: [1, JOB_PATH] });
@@ -161,8 +162,9 @@ test('a check unit that systemd restarts by itself has failed only when systemd 
   const failureLineCount = () =>
     recorder.logs.filter((line) => line === 'warn: the check unit failed').length;
   manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
+  // At the signal of the failure the daemon reads the unit once more (`GetAll`). Before its answer, systemd
+  // sends the signal of the coming restart.
   manager.setUnit(CHECK_UNIT, CHECK_WAITING);
-  // systemd sends the signal of the coming restart before it answers the reading.
   manager.effects.set('GetAll', () => manager.sendChange(CHECK_UNIT, CHECK_WAITING));
   manager.sendChange(CHECK_UNIT, CHECK_FAILED);
   await settle();

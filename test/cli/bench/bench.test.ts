@@ -1,5 +1,5 @@
-// `tonearm bench`: its command line, the report that it makes of its measurements, and the list with which it
-// times the codec.
+// Tests the command line of `tonearm bench`, the report that it makes of its measurements, and the list with
+// which it times the codec.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -54,7 +54,7 @@ test('bench --help fits a terminal', () => {
   for (const line of request.text.split('\n')) assert.ok(line.length <= 80, line);
 });
 
-/** A stream takes 40 us to decode and encode, so 2500 streams take 0.1 s. */
+/** A stream takes 40 us to decode and encode. The estimate is for 0.1 s, so it is 2500 streams. */
 const CODEC = { memory_mb: 61.239, decode_us_per_stream: 30, encode_us_per_stream: 10 };
 /**
  * A change takes 2 ms, so half a core carries 250 changes a second. At ten changes a second, half a core has

@@ -77,6 +77,10 @@ for (const [name, command] of Object.entries(COMMANDS)) {
   }
 }
 
+/**
+ * Lines, and the body of the request of each. A mute without a body is toggled. A time without a unit is in
+ * the unit of its field: a position is in microseconds.
+ */
 const BODIES_BY_LINE: readonly (readonly [line: string, body: unknown])[] = [
   ['output-volume kitchen 40%', { volume: 0.4 }],
   ['output-volume kitchen 0.4', { volume: 0.4 }],

@@ -1,4 +1,4 @@
-// Answers as `tonearm ctl` prints them for people. With a real node: test/contract/ctl.test.ts.
+// Tests how `tonearm ctl` prints answers for people. test/contract/ctl.test.ts tests this with a real node.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

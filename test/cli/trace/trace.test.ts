@@ -1,4 +1,4 @@
-// `tonearm trace`: its command line.
+// Tests the command line of `tonearm trace`.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,7 @@
 // Rows of the table (row.ts) about Bluetooth, on a scripted BlueZ with three adapters. `house` has the
 // first, `plain` the second, and `cards` the third. hasten.ts ends the idle time of `plain`, and the scans
-// and pairing modes of `cards`, at once. house.ts adds the loudspeaker `SPEAKER` to the first adapter.
+// and pairing modes of `cards`, at once. house.ts adds the loudspeaker `SPEAKER` to the first adapter,
+// which `bluez.adapter()` returns.
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';

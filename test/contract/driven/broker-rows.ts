@@ -56,6 +56,7 @@ async function startSecureBroker(t: Ending, folder: string) {
     'key.pem': read('key.pem'),
     users: passwordLine(USER, PASSWORD),
   };
+  // `startBroker` replaces `DIR` by the folder to which it writes `files`.
   const lines = ['certfile DIR/cert.pem', 'keyfile DIR/key.pem', 'password_file DIR/users'];
   const broker = await startBroker({ anonymous: false, files, lines });
   t.after(() => broker.stop());
@@ -141,6 +142,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
           ([, text]) => text.includes('house/attic') && !text.includes('house/cellar'),
         ),
       );
+      // `homeassistant` is the default of the prefix.
       assert.ok(![...spy.tree().keys()].some((topic) => topic.startsWith('homeassistant/')));
     },
   },

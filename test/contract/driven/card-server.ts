@@ -72,7 +72,7 @@ export async function startCardServer(t: Ending) {
     },
     [COMMAND.setSourcePort]: ({ tag, fields }, responder) => {
       state.inputPort = lastText(fields);
-      // No event is needed, because the daemon reads the input again after the reply, too.
+      // Unlike the two others, this change has no event. The daemon reads the input again after the reply.
       return responder.reply(tag);
     },
     [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {

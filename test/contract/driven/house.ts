@@ -193,6 +193,7 @@ export async function startHouse(t: Ending): Promise<House> {
     bluez,
     userBus,
     path,
+    // The numbers are the amplitudes of the left and the right channel.
     tone: toneFile(sound.directory, [0.5, 0.25]),
     ending: t,
   };

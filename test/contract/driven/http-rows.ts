@@ -106,7 +106,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key api.ui.volumeStep'],
-    title: 'api.ui.volumeStep is the step of the page',
+    title: 'api.ui.volumeStep is the volume_step of /server, which the page uses',
     run: async ({ house, plain }) => {
       const readStep = async (driver: Driver) =>
         (await driver.read<{ readonly volume_step: number }>('/server')).volume_step;

@@ -149,8 +149,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
   },
   {
     drives: ['key discovery.nodes'],
-    title:
-      'a node that the configuration names is listed with the version that it answers, also without Avahi',
+    title: 'a node that the configuration names is listed as reachable, with a version, also without Avahi',
     run: async ({ house, plain, wary }) => {
       const haveReachablePlain = (nodes: readonly NodeRecord[]) =>
         nodes.some(

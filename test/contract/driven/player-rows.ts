@@ -200,6 +200,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
           tracks.map(({ track_id: id }) => id),
           [TRACK],
         );
+        // In these paths, `1` is not a number in the list, but the last segment of `TRACK`.
         await house.post('/players/one/tracklist/goto/1');
         assertCalled(player, `GoTo ${TRACK}`);
         await house.post('/players/one/tracklist/add', { uri: 'http://radio/' });

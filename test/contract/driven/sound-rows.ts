@@ -149,6 +149,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       await node.sound.addSink('shed');
       const isGroup = (data: string): boolean => /"label":"All".*"group":\["shed"\]/.test(data);
       await node.house.untilEvent('audio.output.updated', isGroup);
+      // While `shed` is there, `house` would make the group again.
       await node.sound.removeSink('shed');
       // `plain` has no group configured. It cannot tell this group from one of its own earlier
       // configuration, so it removes the group.

@@ -115,6 +115,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain, logind }) => {
       assert.equal((await plain.send('POST', '/power/power_off')).status, 403);
       await house.post('/power/power_off');
+      // `false` is logind's argument `interactive`, here and in the row about the reboot.
       assertCalled(logind, 'PowerOff false');
       await house.untilEvent('power.action', (data) => data.includes('poweroff'));
     },

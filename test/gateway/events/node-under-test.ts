@@ -15,7 +15,7 @@ const OWN_ID = new RegExp(`^${BOOT_ID}-(\\d+)$`);
 const FIRST_UNRELATED_ID = 1_000_000;
 
 interface ConsumerOptions {
-  /** In bytes (simulated-connection.ts). */
+  /** The connection refuses writes while more bytes than this are unread (simulated-connection.ts). */
   readonly capacity?: number | undefined;
   readonly lastEventId?: string;
 }

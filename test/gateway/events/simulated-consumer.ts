@@ -10,7 +10,7 @@ import { NameModel, StateModel } from '../../consumer/state-model.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
 
-/** docs/events.md, "Coming back". */
+/** The journal keeps this many actions (docs/events.md, "Coming back"). */
 const ACTIONS_KEPT = 1024;
 
 export interface ConsumerTraits {

@@ -70,7 +70,7 @@ const CALM: Storm = {
 };
 const BURSTS: Storm = { ...CALM, burstChance: 0.03, burstMax: 1200 };
 const FLOODED: Storm = { ...CALM, floodChance: 0.1, areRemovalsKept: false };
-/** With large records the limit of bytes takes effect, and any removal or action may be forgotten. */
+/** Large records reach the journal's limit of bytes, so any removal or action may be forgotten. */
 const LARGE: Storm = {
   padding: 20_000,
   burstChance: 0.03,

@@ -110,12 +110,14 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   ['types=audio.updated,+power.action', onlyTypes('audio.updated', 'power.action')],
   ['types=audio.updated,future.updated', onlyTypes('audio.updated')],
   ['types=future.updated', NO_TYPES],
+  // `server.info` is sent to every stream, so no filter has it.
   ['types=server.info', NO_TYPES],
   ['types=future.removed&exclude=future.updated&backend=future', NO_TYPES],
   ['types=', DEFAULT_TYPES],
   ['backend=audio', defaultTypesOf('audio')],
   ['backend=future,audio', defaultTypesOf('audio')],
   ['backend=future', NO_TYPES],
+  // In queries `mpris` is another name of the backend `players`.
   ['backend=mpris,audio', defaultTypesOf('audio', 'players')],
   ['types=player.position', onlyTypes('player.position')],
   ['backend=', DEFAULT_TYPES],

@@ -119,7 +119,8 @@ const newestDefaultIn = (listing: string): string =>
   `${listing} | grep "key:'default.audio.sink'" | tail -n 1 | grep -o '"name":"[^"]*"'`;
 /**
  * Succeeds when the witness (`watchSound`) knows the same default output as a new client. Succeeds at once
- * if the witness does not run, or has started before the session manager.
+ * if the witness does not run, or has started before the session manager. Such a witness proves nothing,
+ * because it listens only to the metadata of an earlier session manager.
  */
 const WITNESS_KNOWS = `started_at() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
 systemctl --user --quiet is-active ${WITNESS} || exit 0
@@ -158,6 +159,7 @@ export class FaultedNode extends PageOnNode {
     };
     for (const [unit, text] of Object.entries(dropIns))
       await node.writeFile(`/etc/systemd/user/${unit}.service.d/faults.conf`, `[Service]\n${text}\n`);
+    // This timer may replace `UPGRADE_RESULT`.
     await node.systemctl('disable', '--now', 'tonearm-detect.timer');
     await node.systemctl('daemon-reload');
     await node.systemctl('stop', 'tonearm.service');

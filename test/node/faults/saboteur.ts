@@ -6,7 +6,7 @@
 //   only the thread. `throw`, `memory` and `hang` break it in other ways.
 // - `stick audio` makes the thread wait in the kernel for the other end of a FIFO, whose path is in
 //   $SABOTAGE_FIFO. Before that the thread writes a file with this path and the ending `.reached`.
-// - `clock 86400000` sets the time of day of all present threads to this many ms after the machine's.
+// - `clock 86400000` puts the time of day of all present threads this many ms ahead of the machine's time.
 // - `collect` makes the main thread collect its garbage, so that retained memory can be distinguished from
 //   memory that V8 has not collected yet.
 

@@ -91,7 +91,7 @@ export class Series {
     if (this.#hasFailed) return t.skip('an earlier step has failed');
     this.#hasFailed = true;
     const pid = await this.#pid();
-    // A fault with this value ends the process, so the process is measured before.
+    // A fault with this value ends the process, so the process is measured before the fault.
     if (fault.mayGo === 'all') await this.takesNoMoreThanBefore();
     const restartsBefore = await this.#restarts();
     const eventsBefore = this.#streams.eventCount;

@@ -10,7 +10,7 @@ import { until } from '../../until.js';
 type Json = Readonly<Record<string, unknown>>;
 
 const BACK_WITHIN_MS = 120_000;
-/** The longest delay that a timer of Node can have. */
+/** The longest delay that a timer of Node.js can have. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /** The records that the routes answer with. */

@@ -90,6 +90,7 @@ async function assertIsAnnounced(faultedNode: FaultedNode): Promise<void> {
     faultedNode.node.shell('timeout 5 avahi-browse -rptk _http._tcp'),
     faultedNode.node.shell(inNeighbour(`curl --silent --max-time 5 http://${LAN_ADDRESS}:8018/server`)),
   ]);
+  // A line with an address is `=;lan0;IPv4;NAME;TYPE;DOMAIN;HOST;ADDRESS;PORT;TEXTS`.
   const found = browsed
     .split('\n')
     .map((line) => line.split(';'))

@@ -84,7 +84,7 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
   // The upgrade unit is a oneshot, so systemd calls it `activating` while it runs.
   const isRunning = sections.get('upgrading') === 'activating';
   // An upgrade that was killed has written no status (`UPGRADE` in faulted-node.ts), and counts as failed.
-  // While it runs, this has no effect.
+  // An upgrade that still runs has written none either, but then only `isRunning` counts.
   const hasFailed = hasUpgradeBegun && sections.get('upgrade ended') !== '0';
   const stateAtRest = hasFailed ? 'failed' : 'idle';
   return {

@@ -120,8 +120,9 @@ class DiscoveryDaemon extends DaemonOnNode {
   }
 
   /**
-   * Waits until the service is announced at these places and nowhere else. Resolves with the service as one
-   * of the places has it. Without an argument, it waits until the service is announced nowhere.
+   * Waits until the service is announced at these places and nowhere else. Resolves with the service as
+   * avahi-browse finds it at one of them. Without an argument, it waits until the service is announced
+   * nowhere.
    */
   async untilFoundAt(...places: readonly string[]): Promise<FoundService | undefined> {
     const [first] = await until(`the service is announced at ${places.join(', ') || 'none'}`, async () => {

@@ -20,6 +20,11 @@ const CHANGE_LINE = /: (?:write|make|enable|start|remove) /;
 const CHECKSUM_FILES =
   'find /etc/polkit-1 /var/lib/tonearm /var/lib/systemd/linger /home -type f -o -type l 2>/dev/null | grep -v "/\\.\\(cache\\|local\\)/\\|/pulse/" | sort | xargs -r sha256sum 2>&1';
 
+/**
+ * Command lines that tonearm-setup refuses. The status is 64 for wrong usage, and 67 for a user who does not
+ * exist. In the tests below, 73 means a file in the way, 77 a caller without the right, and 78 a faulty
+ * configuration.
+ */
 const REFUSED: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
   ['arguments without a user', [], 64, /--user NAME is missing/],
   ['an unknown argument', ['--user', 'pi', '--now'], 64, /unknown argument '--now'/],

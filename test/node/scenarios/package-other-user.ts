@@ -45,7 +45,7 @@ const REFUSED: readonly (readonly [attempt: string, script: string])[] = [
   ["using pi's bus", 'busctl --address=unix:path=$RUN/bus list'],
   ["using pi's sound server", 'PULSE_SERVER=unix:$RUN/pulse/native PULSE_COOKIE=$TMP/none pactl info'],
   ['restarting the service', 'systemctl --machine=pi@.host --user restart tonearm.service'],
-  ["restarting the node with pi's rights", 'systemctl --no-ask-password reboot'],
+  ['restarting the node, which only pi may do without a password', 'systemctl --no-ask-password reboot'],
 ];
 
 export function otherUserScenarios(node: () => Node): void {

@@ -41,7 +41,10 @@ interface Refusal {
   readonly args: readonly string[];
   readonly status: number;
 }
-/** Calls that install.sh refuses while nothing is installed. */
+/**
+ * Calls that install.sh refuses while nothing is installed. The status is 67 for a user who does not exist,
+ * 64 for wrong usage, and 1 for any other reason.
+ */
 const REFUSALS: readonly Refusal[] = [
   { why: 'an unknown user', args: ['--user', 'nobody-here'], status: 67 },
   { why: 'an unknown option', args: ['--user', 'pi', '--now', '--dry-run'], status: 64 },
@@ -106,7 +109,7 @@ export function removeScenarios(node: () => Node): void {
     assert.match(prepared, /seat-monitoring = disabled|\["with-logind"\] = false/);
     assert.match(prepared, /Restart=on-failure/);
     assert.match(await node().shell('id -nG dora'), /\bbluetooth\b/);
-    // tonearm-setup has put a remark and the class below `[General]`.
+    // tonearm-setup has put a remark and the class of a loudspeaker below `[General]`.
     const [, , classLine] = (await node().shell(`cat ${bluezConfig}`)).split('\n');
     assert.equal(classLine, 'Class = 0x000414');
     // A second set-up has nothing to change.

@@ -74,8 +74,8 @@ export function serviceScenarios(node: () => Node): void {
   test('SIGUSR1 opens no inspector, not even before the code of the daemon runs', async () => {
     await node().shell(`kill -USR1 ${await node().property('MainPID')}`);
     assert.equal((await node().ask('GET', '/server')).status, 200);
-    // Another program runs with the flags of the shipped command. Only these flags can keep its inspector
-    // closed.
+    // Another program runs with the flags of the shipped command, and without the daemon's code. So only
+    // these flags can keep the inspector of this program closed.
     const output =
       await node().shell(`flags=$(sed -n 's|^exec [^ ]*node \\(.*\\) [^ ]*/main.js .*|\\1|p' /usr/bin/tonearm)
       node $flags -e 'setInterval(() => {}, 1000); console.error("runs")' 2> /tmp/said & pid=$!
@@ -127,7 +127,10 @@ export function serviceScenarios(node: () => Node): void {
     await stream.until(({ model }) => model.known.backends.has('bluetooth'), 'the event of the new backend');
   });
 
-  /** Runs the set-up, which must print this port and this line about the service. */
+  /**
+   * Runs the set-up, which must print this port and this line about the service. The line `start
+   * tonearm.service` also stands for a restart.
+   */
   const setUpWithPort = async (port: number, lineAboutService: string): Promise<void> => {
     const output = await node().setUpPi();
     assert.ok(output.includes(`tonearm-setup: open http://localhost:${port}/`), output);
@@ -166,7 +169,8 @@ export function serviceScenarios(node: () => Node): void {
     const copy = '/home/pi/50-setup.copy';
     t.after(() => node().userShell(`cat ${copy} > ${file}; rm ${copy}`));
     await setUpWithPort(8018, 'tonearm.service is running');
-    // The redirection keeps the file, so the modification time of the folder stays.
+    // The redirection keeps the file, so the modification time of the folder stays. Only that of the file
+    // shows the edit.
     await node().userShell(`cp ${file} ${copy}; { grep -v ^bind: ${copy}; echo 'bind: [lo]'; } > ${file}`);
     await setUpWithPort(8018, 'start tonearm.service');
     await setUpWithPort(8018, 'tonearm.service is running');

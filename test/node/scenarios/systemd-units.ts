@@ -32,6 +32,7 @@ export const UNITS: Readonly<Record<string, string>> = {
   'tpl@.service': `[Service]\n${SLEEP}`,
   'secret.service': `[Service]\n${SLEEP}`,
   'unlisted.service': `[Service]\n${SLEEP}`,
+  // The stop takes a second. So an answer that came before the end of the stop would find it `deactivating`.
   'aliased.service': `[Service]\n${SLEEP}ExecStop=sleep 1\n[Install]\nAlias=other-name.service\n`,
 };
 
@@ -53,8 +54,8 @@ export const USER_UNITS = [
 export const SYSTEM_UNITS = ['watched.service', 'dbus.service'];
 const WITH_URL = USER_UNITS.map((name) => (name === 'plain.service' ? { name, url: 'http://here/' } : name));
 /**
- * The configuration behind `systemd:`. JSON is valid YAML. The upgrade unit is internal: clients neither see
- * nor change it (docs/configuration.md, "Upgrades").
+ * The value of the section `systemd`, and on the next line the section `upgrade`. JSON is valid YAML. The
+ * upgrade unit is internal: clients neither see nor change it (docs/configuration.md, "Upgrades").
  */
 export const CONFIGURED_UNITS = `${JSON.stringify({ system: SYSTEM_UNITS, user: WITH_URL })}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;

@@ -25,8 +25,8 @@ export function systemdScenarios(node: () => Node): void {
 
   /**
    * True if the crash loop is over. `failed` alone does not show that, because the unit is also `failed`
-   * between two starts. systemd counts the restart that it refuses, too. By default this is the fifth
-   * restart, and so the sixth start.
+   * between two starts. systemd also counts the restart that it refuses, and `restarts` is the number of
+   * this one. By default systemd refuses the fifth restart, which would be the sixth start.
    */
   const isLoopOver = async (unit: string, restarts = 5): Promise<boolean> => {
     const properties = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);

@@ -159,7 +159,8 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('a unit that ends at once counts as a run, also if systemd unloads it before the start is answered', async () => {
-    // No other unit refers to this unit, so systemd forgets the unit when its program ends.
+    // No other unit refers to this unit, so systemd forgets the unit when its program ends. The `-` makes
+    // the program's failure count as success.
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
     await daemon.beginWithConfig(FULL.replace('up.service', 'quick.service'));

@@ -11,6 +11,10 @@ import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Match, matchRule, type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
 import * as systemd from '../../../src/protocol/dbus/systemd.js';
 
+/**
+ * In a path, `_` and two hexadecimal digits stand for a byte that is neither a letter nor a digit, and for a
+ * digit at the beginning.
+ */
 const UNIT_PATHS: readonly (readonly [name: string, lastPart: string])[] = [
   ['mpd.service', 'mpd_2eservice'],
   ['tpl@500.service', 'tpl_40500_2eservice'],
@@ -62,6 +66,7 @@ test('a signal is read only by the row with its interface, member and signature'
 });
 
 test('properties that are missing, inherited or of a wrong type are left out', () => {
+  // Each of `Names` must be a text, `ConditionResult` a boolean, and a timestamp a whole number.
   const properties = {
     Id: 'x.service',
     Names: ['x.service', 7],

@@ -37,6 +37,7 @@ const ROWS: readonly Row[] = [
   ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, frameOf('0000000f', '0000001d', '4c 01020304')],
   ['GET_SINK_INPUT_INFO_LIST', {}, frameOf('0000000a', '0000001e')],
   ['GET_SOURCE_OUTPUT_INFO_LIST', {}, frameOf('0000000a', '00000020')],
+  // The mask has the bits of sinks (1), sources (2), sink inputs (4), the server (0x80) and cards (0x200).
   ['SUBSCRIBE', { mask: AUDIO_MASK }, frameOf('0000000f', '00000023', '4c 00000287')],
   [
     'SET_SINK_VOLUME',
@@ -167,6 +168,7 @@ test('the requests of one turn are sent one after the other, without the refused
   const { session } = ready();
   const setDefaultSink = (name: string): void =>
     session.request('SET_DEFAULT_SINK', { name }, NOW_MS, () => undefined);
+  // A buffer of writer.ts has 8192 bytes, so a second name of this length does not fit.
   const name = 'n'.repeat(5_000);
   const refusedName = 'a\0b';
   setDefaultSink(name);

@@ -45,6 +45,9 @@ const STEREO = [FRONT_LEFT, FRONT_RIGHT];
 /** Other positions on the left. Each position plus 1 is the opposite position on the right. */
 const LEFT_POSITIONS = [5, 8, 10, 45, 48];
 
+/**
+ * A balance compares the averages of both sides, and has two decimals. It is 0 if a side has no channel.
+ */
 const BALANCES: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
   [[FULL, FULL], STEREO, 0],
   [[FULL, HALF], STEREO, -0.5],

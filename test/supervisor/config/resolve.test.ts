@@ -63,6 +63,7 @@ test('the environment decides the default paths', async () => {
     [{ XDG_RUNTIME_DIR: '/r', XDG_STATE_HOME: '/s/' }, '/h', '/r', '/s'],
     // An empty variable and a relative path are ignored.
     [{ XDG_RUNTIME_DIR: '', XDG_STATE_HOME: 'rel' }, '/h/', '/run/user/7', '/h/.local/state'],
+    // Without a home nothing can survive a reboot, so the state is in the runtime directory.
     [{}, '', '/run/user/7', '/run/user/7'],
   ] as const;
   for (const [env, home, runtimeFolder, stateFolder] of rows) {

@@ -346,6 +346,7 @@ test('the default name of a node is cut between characters to the longest name t
 accepts('mqtt.url', '"mqtt://broker"', 'mqtt://broker');
 accepts('mqtt.url', '"mqtts://[::1]:8884/"', 'mqtts://[::1]:8884/');
 const CREDENTIALS = 'write name and password into mqtt.username and mqtt.passwordFile, not here';
+// In messages `...` replaces a possible password: all before the last @, except the scheme.
 for (const [url, why, quoted = url] of [
   ['http://broker', 'it does not begin with mqtt:// or mqtts://'],
   ['broker', 'it does not begin with mqtt:// or mqtts://'],
@@ -355,6 +356,7 @@ for (const [url, why, quoted = url] of [
   ['mqtt://broker:0', 'port 0 cannot be used'],
   ['mqtt://me:secret@broker', CREDENTIALS, 'mqtt://...@broker'],
   ['mqtt://secret@broker', CREDENTIALS, 'mqtt://...@broker'],
+  // The host would end at the slash, and `sec` would be its port.
   ['mqtt://me:sec/r@et@broker', 'it has no host', 'mqtt://...@broker'],
   ['mqtt://me:my secret@broker', CREDENTIALS, 'mqtt://...@broker'],
   ['me:secret@broker', 'it does not begin with mqtt:// or mqtts://', '...@broker'],

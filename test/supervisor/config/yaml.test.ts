@@ -1,5 +1,5 @@
-// YAML that is broken or odd: nothing throws, and every problem has a place. Each key is checked under its
-// own name. The output of --check-config loads to the same settings. docs.test.ts compares keys and defaults
+// Nothing throws if YAML is broken or odd, and every problem has a place. Each key is checked under its own
+// name. The output of --check-config loads to the same settings. docs.test.ts compares keys and defaults
 // with docs/configuration.md.
 
 import assert from 'node:assert/strict';

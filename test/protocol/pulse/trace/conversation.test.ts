@@ -60,6 +60,7 @@ test('the trace of a message that is too short names the missing field', () => {
 test('the trace of a message that is too long lists the further values with their types', () => {
   const tooLong = readCommand(GET_SINK_INFO, 1, wire.u32(3), wire.text('x'), wire.u32(0xffffffff));
   assert.deepEqual(tooLong.fields, { index: 3, name: 'x' });
+  // The trace has null for 0xffffffff, which means "none" in most fields.
   assert.deepEqual([tooLong.unnamed, tooLong.problem], [[{ type: 'u32', value: null }], undefined]);
 });
 
