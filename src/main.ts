@@ -55,7 +55,7 @@ const ROOT = new URL('./', import.meta.url);
 
 type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
-/** Resolves with the exit status. Undefined if the daemon has started, because only a signal ends it. */
+/** Resolves with the exit status, or with undefined once the daemon runs, because a signal ends it later. */
 async function main(request: CommandLine): Promise<ExitStatus | undefined> {
   switch (request.do) {
     case 'help':
@@ -91,7 +91,7 @@ function failIfUnsupported(): ExitStatus | undefined {
 }
 
 /**
- * Resolves with status 0 even after a failure, because the upgrade script that runs `tonearm progress` must
+ * Resolves with status 0 even if it fails or cannot write, because the upgrade script that runs it must
  * continue. The import may fail while an upgrade replaces the files of this program.
  */
 async function progress(args: readonly string[]): Promise<ExitStatus> {
@@ -132,7 +132,7 @@ async function bench(args: readonly string[]): Promise<ExitStatus> {
   return printOut(report);
 }
 
-/** Runs until a signal comes, the command that it has started ends, or nobody reads its output any more. */
+/** Runs until its command ends or, without a command, until a signal. Ends earlier if it cannot write. */
 async function trace(args: readonly string[]): Promise<ExitStatus> {
   const { parseTrace, runTrace } = await import('./cli/trace/trace.js');
   const request = parseTrace(args);
@@ -145,7 +145,7 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   };
   const { end, message } = await runTrace(request, onSignal, printError);
   if (message !== undefined) printError(`tonearm: trace: ${printable(message)}\n`);
-  // `end` is the command's status, or a name in `EXIT`. Unread output must not keep the process alive.
+  // `end` is the command's status, or a name in `EXIT`. Output that nobody reads must not delay the exit.
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
@@ -249,7 +249,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
     log('info', 'shutting down', { signal });
     setTimeout(leave, SHUTDOWN.wholeMs).unref();
     const childrenDeadline = systemClock.monotonic() + SHUTDOWN.childrenMs;
-    // The gateway closes first, because pending answers still need the actors.
+    // Pending answers need the actors, so the gateway closes first. The children have the rest of the time.
     gateway
       .close(SHUTDOWN.gatewayMs)
       .then(() => supervisor.stop(childrenDeadline - systemClock.monotonic()))
@@ -283,7 +283,7 @@ function fail(status: ExitStatus, messages: readonly string[]): ExitStatus {
 // Without a handler Node would start its inspector, by which any local user could run code as this user.
 process.on('SIGUSR1', () => undefined);
 
-// The bundle is CommonJS, so there is no top-level await. `??=` keeps the status of a write that has failed.
+// The bundle is CommonJS, so there is no top-level await. `??=` keeps a status that `writeOut` has set.
 main(parseArguments(process.argv.slice(2))).then((status) => {
   if (status !== undefined) process.exitCode ??= status;
 });

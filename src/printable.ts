@@ -22,8 +22,8 @@ export function printable(text: string): string {
 
 /**
  * A user name and password in an address, such as `mqtt://me:secret@broker`. The scheme may be missing, and
- * the password may have any characters, because the address need not be valid. A text without a colon has no
- * password: the name of a unit may be `player@.service`.
+ * the password may have any characters, because the address need not be valid. `(?=.*:.*@)` leaves out texts
+ * without a colon before an `@`. They have no password: `player@.service`, for example, is a unit's name.
  */
 const USER_INFORMATION = /^(?=.*:.*@)([a-z][a-z0-9+.-]*:\/\/)?.*@/is;
 

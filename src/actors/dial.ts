@@ -65,7 +65,7 @@ export class Link {
     this.#socket.on('close', () => this.close({ kind: 'peer-closed' }));
   }
 
-  /** `settle` is called exactly once, and before this method returns if the request cannot be sent. */
+  /** `settle` is called exactly once. If the request cannot be sent, it is called at once. */
   request<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,

@@ -23,9 +23,9 @@ interface Address {
 }
 
 /**
- * Looks up the name of one peer by a child process. The caller begins a look-up only after the last one has
- * ended. Node.js's own look-up calls getaddrinfo, which blocks one of the few threads that Node.js has for
- * files, and cannot be ended.
+ * Looks up the name of one peer by a child process. The caller begins a look-up only after the one before
+ * has ended. Node.js's own look-up calls getaddrinfo, which blocks one of the few threads that Node.js has
+ * for files, and cannot be ended.
  */
 export class NameLookup {
   #running: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined;
@@ -74,9 +74,9 @@ export class NameLookup {
     } as const;
     const output = new Promise<string>((resolve, reject) => {
       const child = execFile(this.#program, ['ahosts', name], options, (error, stdout) => {
-        // The code is a text if the program could not run (an errno name), or if its output was too long. If
-        // the program finds no such name, the code is its exit status, a number. If the program was killed,
-        // there is no code.
+        // The code is a text if the program could not run (an errno name), or if its output was too long.
+        // The code is a number, the exit status, if the program ran but did not find the host. There is no
+        // code if the program was killed.
         const couldNotRun = typeof error?.code === 'string' && error.code !== OUTPUT_TOO_LONG;
         if (couldNotRun) reject(error);
         else resolve(stdout);

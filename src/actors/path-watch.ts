@@ -4,7 +4,8 @@ import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
 
 /**
- * Directories may come and go while a watch is being set. After this many tries the next slow poll goes on.
+ * Directories may come and go while a watch is being set. After this many tries, the next slow poll tries
+ * again.
  */
 const WATCH_MAX_TRIES = 8;
 const SLOW_POLL_MS = 60_000;
@@ -88,8 +89,8 @@ export class PathWatch {
   };
 
   /**
-   * Watches the directory that exists now, and checks again, because another directory may have come before
-   * the watch was set. Later changes are reported by the watch.
+   * Watches the directory that exists now. Another directory may have come before the watch was set, so the
+   * loop compares once more, and ends when the right directory is watched. The watch reports later changes.
    */
   #watchDirectory(): void {
     for (let tries = 0; tries < WATCH_MAX_TRIES && !this.#isClosed; tries++) {
@@ -112,7 +113,8 @@ export class PathWatch {
 
   /** `name` is the name of the changed entry; null if the system gives none. */
   #onDirectoryEvent(directory: string, name: string | null): void {
-    // This entry of the directory is the file, or the first directory on the way to it.
+    // This entry of the directory is the file, or the first directory on the way to it. If the directory is
+    // `/a` and the file is `/a/b/c`, this is `b`.
     const [nextOnPath] = relative(directory, this.#file).split(sep);
     // The directory's own name means that the directory was removed or renamed. The watch may be dead then,
     // and the identity does not always show that: a new directory may get the inode number of the old one.

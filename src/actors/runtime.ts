@@ -31,13 +31,14 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 const BATCH_ITEMS_MAX = 1024;
 
 /**
- * Everything that an actor publishes in one synchronous step leaves as one batch. While a command runs, a
- * batch has everything of one turn. So a command's answer leaves with the changes of the same turn.
+ * What an actor publishes in one synchronous step is sent together, as one batch. While a command runs, a
+ * batch has what is published in a whole turn, so that a command's answer is sent with the changes that the
+ * command has caused in this turn.
  */
 export interface Publisher {
   /**
-   * A backend sends `up` after it has put all its records. When it sends `connecting`, it need not drop
-   * them: the journal drops them itself, except for some that it keeps, such as units (`dropsWhenAway` in
+   * A backend sends `up` after it has put all its records. A backend that sends `connecting` need not drop
+   * its records. The journal drops most of them, and keeps others, such as units (`dropsWhenAway` in
    * gateway/journal.ts).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
@@ -98,7 +99,10 @@ class BatchPublisher implements BackendLink {
   #items: PostedItem[] = [];
   /** How many commands have no answer yet. */
   runningCommands = 0;
-  /** Resolves each request that has no reply yet. Each actor bounds the number of its own requests. */
+  /**
+   * The requests without a reply: by each request's id, the function that resolves its promise. Each actor
+   * bounds the number of its own requests.
+   */
   readonly #pendingRequests = new Map<number, (reply: BridgeReply) => void>();
   #lastRequestId = 0;
 
@@ -176,9 +180,10 @@ class BatchPublisher implements BackendLink {
   };
 }
 
-/** The command is of type `C` here, and not of the general type that `ToActor` has. */
+/** A `ToActor` may have a command of any backend. Here it is one of type `C`, such as `SystemdCommand`. */
 type MessageToActor<C> = CommandMessage<C> | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
+/** Both have `stop`. All other methods may be missing: a bridge, for example, has no `handle`. */
 type BackendOrBridge<C> = Pick<Actor<C>, 'stop'> & Partial<Actor<C>>;
 
 /**

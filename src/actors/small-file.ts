@@ -56,8 +56,8 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResu
   const stats = await file.stat();
   if (!stats.isFile())
     return unreadFile(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
-  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. If the
-  // extra byte is filled, the file is too large.
+  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. So one
+  // byte more than the limit is read: if the file has that byte, it is too large.
   const bytes = new Uint8Array(maxBytes + 1);
   const length = await readUntilEnd(file, bytes);
   if (length > maxBytes) return unreadFile(`it is larger than ${maxBytes} bytes`);

@@ -53,8 +53,8 @@ export function withoutPrototype<T>(entries: Iterable<readonly [key: string, val
 }
 
 /**
- * Keeps the first items, as long as their JSON has at most `maxBytes` together. Later items are kept only if
- * they are needed, although the JSON of all kept items may then have more than `maxBytes`.
+ * Keeps the items at the beginning whose JSON has at most `maxBytes` together. Of the later items, only the
+ * needed ones are kept, even if the JSON of all kept items then has more than `maxBytes`.
  */
 export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
   let bytesSoFar = 0;

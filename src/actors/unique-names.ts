@@ -27,7 +27,7 @@ export class UniqueNames {
 
   /**
    * Frees the name of a thing whose desired name has changed. A numbered name is kept. To be called for all
-   * things before `assign`, so that another thing can get the name.
+   * things before `assign`, so that two things, for example, can swap their names.
    */
   vacate(id: number, desired: string): void {
     const current = this.#nameById.get(id);

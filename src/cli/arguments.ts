@@ -5,7 +5,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { errorText } from '../printable.js';
 import { failed, type Result, success } from '../protocol/actor/result.js';
 
-/** The parsed command line. Without `configPath` the configuration is searched in the usual places. */
+/** The parsed command line. Without `configPath` the configuration is searched for in the usual places. */
 export type CommandLine =
   | { readonly do: 'run'; readonly allowRoot: boolean; readonly configPath?: string }
   | { readonly do: 'check-config'; readonly configPath?: string }

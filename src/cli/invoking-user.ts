@@ -31,7 +31,7 @@ const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
  * it, or if the environment names a runtime directory that is not root's.
  */
 export function invokingUser({ env, uid }: Caller): number | undefined {
-  // Without variables, this is the directory that logind makes for the user of this process.
+  // No variable is passed, so this is the directory that logind makes for the user of this process.
   const defaultDirectory = runtimeDirectory({}, uid);
   // If `env` names another directory, somebody has set it for this command on purpose. Then the command
   // stays root, and uses what it finds in that directory.

@@ -3,8 +3,8 @@
 import { errorText } from '../printable.js';
 
 /**
- * Writes the content. If that fails, as on a full disk, the exit status will be `statusIfLost`. A reader that
- * has closed its end of the pipe is no error.
+ * Writes the content. If that fails, as on a full disk, the exit status will be `statusIfLost`. A reader
+ * that has closed its end of the pipe is no error.
  */
 export function writeOut(
   stream: NodeJS.WriteStream,

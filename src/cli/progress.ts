@@ -65,7 +65,7 @@ export type ProgressRequest =
  */
 function defaultSocket(caller: Caller): string {
   const invoker = invokingUser(caller);
-  // The invoking user's directory does not follow from `caller.env`, which has root's variables.
+  // `caller.env` has root's variables, so it does not name the invoking user's directory.
   const directory =
     invoker === undefined ? runtimeDirectory(caller.env, caller.uid) : runtimeDirectory({}, invoker);
   return `${directory}/tonearm/upgrade.sock`;
@@ -146,9 +146,9 @@ function beginOrStepLine(
 }
 
 /**
- * Writes the line and waits until the daemon has read it. The script may end directly afterwards, and a line
- * that is read after the script's unit has ended does not change the run. Tries again for `retryMs` while
- * the daemon is absent, because it may be restarting. Never rejects.
+ * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. A
+ * line that is read after the script's unit has ended does not change the run. Tries again for `retryMs`
+ * while the daemon is absent, because it may be restarting. Never rejects.
  */
 export async function writeProgress(
   line: string,
@@ -181,7 +181,7 @@ function attempt(line: string, socket: string, withinMs: number): Promise<Writte
     const connection = connect({ path: socket });
     connection.once('error', fail);
     // The daemon closes the connection when it has read the whole line. Node reports this only if the socket
-    // is read (`resume`). After an error `close` comes, too, but the promise has its result then.
+    // is read (`resume`). After an error there is also a `close`, which finds the promise already settled.
     connection.once('close', () => end(success(undefined)));
     connection.resume();
     connection.end(`${line}\n`);

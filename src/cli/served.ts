@@ -1,4 +1,5 @@
-// Decides which sentences say where people reach the service, now and later. Opens no socket.
+// Makes the sentences that say at which addresses people can reach the service now, and what is missing for
+// the other addresses of `bind`. Opens no socket.
 
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -48,6 +49,7 @@ export function servedSentences(
     if (!bestAddresses.has(interfaceName)) bestAddresses.set(interfaceName, info.address);
   const urls = [...bestAddresses].map(([name, address]) => `${urlOf(address, port)} (${name})`);
   if (urls.length > 0) return [...missingSentences, `open ${urls.join(' or ')}`];
+  // No other machine can reach the service now. This machine can if at least one address is served.
   const localHost = hostOnThisMachine(served);
   if (localHost === undefined) return ['nothing is served now', ...missingSentences];
   return [

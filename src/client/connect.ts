@@ -115,8 +115,9 @@ class LiveNode implements Live {
   };
 
   /**
-   * The node sends levels only if `types` names them. But a node that gets `types` or `backend` sends only
-   * what these select. If levels are on and the options have neither, `types` names all other events, too.
+   * The node sends levels only if the query's `types` names them. But if the query has `types` or `backend`,
+   * the node sends only what these select. So if levels are on, and the options have neither `types` nor
+   * `backend`, the query's `types` names all other events, too.
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
@@ -210,8 +211,9 @@ class LiveNode implements Live {
   }
 
   /**
-   * The first snapshot fills `backends`. A node without enabled backends and bridges sends no snapshot, but
-   * only the server's record shows that the node has none. Without this record, a snapshot is expected.
+   * The first snapshot fills `backends`. A node sends no snapshot if none of its backends and bridges is
+   * enabled. Only the server's record shows which are enabled. So if the request for this record has failed,
+   * a snapshot is expected.
    */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;

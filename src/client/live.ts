@@ -40,9 +40,9 @@ export interface Live {
   /** The latest consistent state. A snapshot appears in it only when the snapshot is complete. */
   readonly state: NodeState;
   /**
-   * Resolves with the first whole state: the records of all backends, and the server. If the request for the
-   * server has failed, `server` is undefined. The promise waits while the node cannot be reached. It rejects
-   * with the code `aborted` if the connection is closed before.
+   * Resolves with the first whole state: the records of all backends, and the slice `server`, which is
+   * undefined if its request has failed. The promise waits while the node cannot be reached. It rejects with
+   * the code `aborted` if the connection is closed before.
    */
   readonly ready: Promise<NodeState>;
   /**

@@ -43,7 +43,7 @@ export class NodeClock {
     if (wasClockSet || aheadMs <= smallestMs) this.#aheadMs = aheadMs;
   }
 
-  /** Forgets the events. The header's time stays, because a stream has only one answer. */
+  /** Forgets the events' times. The header's time stays, because an open stream gets no second header. */
   forget(): void {
     this.#aheadMs = undefined;
   }

@@ -19,7 +19,8 @@ export class EventParser {
   /** A line whose end has not come. */
   #unfinishedLine = '';
   /**
-   * True if the last text ended in a CR. If an LF comes next, it belongs to this CR, and ends no other line.
+   * True if the last text that was not empty ended in a CR. If an LF comes next, it belongs to this CR, and
+   * ends no other line.
    */
   #endsInCr = false;
   #type = '';
@@ -34,7 +35,7 @@ export class EventParser {
 
   /**
    * Yields the events that `text` completes. While an event is yielded, `lastEventId` is the event's id. If
-   * the event has none, `lastEventId` is the last id before. Throws a RangeError if an event gets too long.
+   * the event has none, `lastEventId` keeps its value. Throws a RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
     const received = this.#unfinishedLine + (this.#endsInCr && text.startsWith('\n') ? text.slice(1) : text);

@@ -8,7 +8,7 @@ interface SignalLike {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** `AbortSignal`, if the project has this type. */
+/** `AbortSignal`, if the project has this type. The `prototype` of a class has the type of its objects. */
 export type AbortSignalType = typeof globalThis extends { AbortSignal: { prototype: infer S } }
   ? S
   : SignalLike;

@@ -67,9 +67,9 @@ export function asProblem(error: unknown): ProblemError {
 const CAUSE_DEPTH_MAX = 4;
 
 /**
- * The text is never empty for an `Error`. Causes count only if the error's own message is empty. A
- * connection to a name with several addresses fails with such an error, which has the reasons in `errors`.
- * An object that is no `Error` has no text for people, so the text is empty.
+ * The text is never empty for an `Error`. Causes count only if the error's own message is empty. If Node.js,
+ * for example, can connect to none of several addresses of a name, its error has no message, but has the
+ * reasons in `errors`. An object that is no `Error` has no text for people, so the text is empty.
  */
 function messageOf(error: unknown, depthLeft = CAUSE_DEPTH_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);

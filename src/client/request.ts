@@ -7,7 +7,7 @@ import type { Transport } from './transport.js';
 
 /**
  * The longest responses of a node are covers, and the full state of a sound server. A cover has at most
- * 8 MiB (actors/players/cover.ts). This limit leaves room for longer ones.
+ * 8 MiB (actors/players/cover.ts). This limit leaves room for responses that are longer than a cover.
  */
 const RESPONSE_MAX_BYTES = 16 * 1024 * 1024;
 

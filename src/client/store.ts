@@ -60,8 +60,8 @@ export interface NodeState {
   /** The adapter and its known devices. While the backend is not up, this is the last known value. */
   readonly bluetooth: records.BluetoothRecord | undefined;
   /**
-   * By address. These devices were found, or changed, during the present or the last scan. Known devices can
-   * be among them, but no device that was forgotten since.
+   * By address. These devices were found, or changed, during the present or the last scan. Devices of
+   * `bluetooth.known_devices` can be among them. A device that the node has forgotten since then cannot.
    */
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /**
@@ -182,9 +182,9 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], nameOf) }),
   'node.removed': ({ nodes }, gone) => ({ nodes: drop(nodes, [gone], nameOf) }),
   'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
-  // A new scan begins with no discovered devices. A device that was known until now is removed from the
-  // discovered devices, because this event may mean that the node has forgotten it. If the scan finds the
-  // device once more, `bluetooth.discovered` adds it again.
+  // A new scan begins with no discovered devices. At each other event, the devices that were known before it
+  // are removed from the discovered devices, because the node may have forgotten them. If the scan finds one
+  // of them once more, `bluetooth.discovered` adds it again.
   'bluetooth.updated': ({ bluetooth: before, discovered }, bluetooth) => ({
     bluetooth,
     discovered:

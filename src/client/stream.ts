@@ -19,8 +19,8 @@ const RETRY_MAX_MS = 30_000;
 /** A shorter `retry:` of the node counts as this. */
 const RETRY_MIN_MS = 1000;
 /**
- * Only such ids are sent to the node. The node's ids, such as `mwt7vl6goabn56-437`, are much shorter than
- * this limit. `fetch` refuses some other characters in a header.
+ * Only such ids are sent to the node, because `fetch` refuses some other characters in a header. The node's
+ * own ids, such as `mwt7vl6goabn56-437`, are much shorter than 256 characters.
  */
 const SENDABLE_ID = /^[!-~]{1,256}$/;
 
@@ -105,8 +105,9 @@ export class ReconnectingStream {
       const wasOpen = this.#waitMs === 0 && Date.now() - beganMs > this.#retryMs;
       this.#waitMs ||= this.#retryMs;
       this.#options.onLost(problem);
-      // After a failed attempt there is a pause even if `onLost` has called `retry`, because a program that
-      // calls `retry` at each failure would otherwise cause attempts without an end.
+      // If `onLost` has called `retry` after the loss of an open stream, the next attempt begins at once.
+      // After a failed attempt there is a pause all the same, because a program that calls `retry` at each
+      // failure would otherwise cause attempts without an end.
       if (!this.#isClosed() && !(wasOpen && this.#isRenewing)) await this.#pause();
     }
   }

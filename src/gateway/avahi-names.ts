@@ -41,7 +41,7 @@ interface AvahiAccess {
 export class AvahiNames {
   readonly #access: AvahiAccess;
   #names: ReadonlySet<string> = new Set();
-  #answeredAt = Number.NEGATIVE_INFINITY;
+  #requestEndedAt = Number.NEGATIVE_INFINITY;
   #pendingAnswer: Promise<void> | undefined;
 
   constructor(access: AvahiAccess) {
@@ -53,7 +53,7 @@ export class AvahiNames {
    */
   has(name: string): boolean | undefined {
     if (!name.endsWith(TRUSTED_SUFFIX)) return false;
-    const ageMs = this.#access.clock.monotonic() - this.#answeredAt;
+    const ageMs = this.#access.clock.monotonic() - this.#requestEndedAt;
     const isAvahiName = this.#names.has(name);
     const maxAgeMs = isAvahiName ? AVAHI_NAME_MS : OTHER_NAME_MS;
     return ageMs < maxAgeMs ? isAvahiName : undefined;
@@ -77,7 +77,7 @@ export class AvahiNames {
     // If Avahi was asked, but no answer came in time, Avahi is only slow. So the last known names stay.
     const isSlow = answers.length > 0 && answers.every((answer) => answer === undefined);
     if (!isSlow) this.#names = new Set(answers.flatMap((answer = '') => nameInAnswer(answer) ?? []));
-    this.#answeredAt = this.#access.clock.monotonic();
+    this.#requestEndedAt = this.#access.clock.monotonic();
   }
 }
 

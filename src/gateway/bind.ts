@@ -31,9 +31,9 @@ export interface ResolvedBind {
 const IPV4_MAPPED = '::ffff:';
 
 /**
- * `bind` holds interface names, IP addresses or `all`. Keeps the order, and leaves out duplicates. An
- * address is also left out if the socket of another address serves it, because the kernel would refuse a
- * second socket for the address.
+ * `bind` holds interface names, IP addresses or `all`. Keeps the order, and leaves out duplicates. If
+ * `bind` has a wildcard, the addresses that the wildcard's socket serves are left out, because the kernel
+ * would refuse a second socket for them.
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): ResolvedBind {
   if (bind.includes('all')) {
@@ -45,8 +45,8 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const notes: string[] = [];
   for (const bindEntry of bind) {
     // An entry without a dot or a colon is an interface. It is not passed to `isIP`, because the first call
-    // of `isIP` makes Node.js compile its regular expression for IPv6, which takes 4 ms of CPU. By default
-    // `bind` is `lo`, for which `canChange` does not call `isIP` either.
+    // of `isIP` makes Node.js compile its regular expression for IPv6, which takes 4 ms of CPU. With the
+    // default `bind`, which is only `lo`, no function of this file calls `isIP` at the start.
     const isAddress = /[.:]/.test(bindEntry) && isIP(bindEntry) !== 0;
     const found = isAddress
       ? presentAddresses(canonicalAddress(bindEntry), interfaces)
@@ -122,8 +122,8 @@ function withoutCoveredByWildcard(present: readonly BindAddress[]): readonly Bin
 }
 
 /**
- * True for addresses that always exist: the two wildcards `::` and `0.0.0.0`, and all of 127.0.0.0/8. By
- * default, interfaces list only 127.0.0.1 of these.
+ * True for addresses that always exist: the two wildcards `::` and `0.0.0.0`, and all of 127.0.0.0/8. They
+ * exist although interfaces usually list only 127.0.0.1 of them.
  */
 function isAlwaysThere(address: string): boolean {
   const isLoopback = isIP(address) === 4 && address.startsWith('127.');
@@ -132,7 +132,8 @@ function isAlwaysThere(address: string): boolean {
 
 /**
  * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address, such as
- * `::ffff:192.0.2.1`, becomes the IPv4 address, because two sockets cannot listen on the same address.
+ * `::ffff:192.0.2.1`, becomes `192.0.2.1`. Otherwise, if `bind` had both forms, two sockets would be opened
+ * for one address, and the kernel would refuse the second.
  */
 function canonicalAddress(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -144,8 +145,9 @@ function canonicalAddress(address: string): string {
 }
 
 /**
- * The address in each form that can be listened on now; empty if no interface has it. A link-local address
- * has a form for each interface that has it, with this interface as its zone.
+ * The address in each form that can be listened on now; empty if no interface has it. Only a link-local
+ * address may have several forms, one for each interface that has it: `fe80::1` becomes `fe80::1%eth0` and
+ * `fe80::1%wlan0`.
  */
 function presentAddresses(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];

@@ -50,9 +50,9 @@ function explain(schema: PlainSchema, json: unknown): string {
   }
   const missingField = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missingField !== undefined) return `Field ${missingField} is missing`;
-  // The schema is a union here, because the checks above are complete for all others. A union itself has no
-  // `required`, only its variants have. Each field fits its own schema, so either there is no field, or
-  // there are fields of two variants.
+  // A schema that is no union has been checked completely above, so here the schema is a union: one of
+  // several variants, each with its own fields. Every field of the body is known and fits its own schema. So
+  // the body has either no field, or fields of two variants.
   return fields.length === 0
     ? `Field ${allowedNames} is missing`
     : `Only one of ${allowedNames} can be given`;
@@ -64,14 +64,15 @@ function expectation(schema: PlainSchema): string {
   const { type = 'a value', minimum, maximum, pattern, minLength = 0, maxLength } = schema;
   if (schema.enum !== undefined) return schema.enum.join(' or ');
   if (pattern !== undefined) return `a ${type} that matches ${pattern}`;
-  const number = type === 'integer' ? 'an integer' : 'a number';
-  if (minimum !== undefined && maximum !== undefined) return `${number} between ${minimum} and ${maximum}`;
+  const typeOfNumber = type === 'integer' ? 'an integer' : 'a number';
+  if (minimum !== undefined && maximum !== undefined)
+    return `${typeOfNumber} between ${minimum} and ${maximum}`;
   // An integer of `BODIES` (schemas.ts) with only one bound has the minimum 0.
   if (type === 'integer') return 'a non-negative integer';
   if (type === 'boolean') return 'true or false';
   const typeText = minLength > 0 ? `non-empty ${type}` : type;
-  const length = maxLength === undefined ? '' : ` of at most ${maxLength} characters`;
-  return `a ${typeText}${length}`;
+  const limitText = maxLength === undefined ? '' : ` of at most ${maxLength} characters`;
+  return `a ${typeText}${limitText}`;
 }
 
 /**

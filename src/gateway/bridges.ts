@@ -87,9 +87,11 @@ export class BridgeFeeds {
   }
 
   /**
-   * A new thread gets all records. An older thread gets only the unread entries, unless the journal has
-   * already deleted an unread removal or action. Then the thread gets all records once more, and the unread
-   * actions that the journal still has.
+   * There are three cases:
+   * - A new thread gets all records.
+   * - An older thread gets only the entries that it has not read.
+   * - If the journal has already deleted an unread removal or action, an older thread gets all records once
+   *   more, and the unread actions that the journal still has.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { sentUpTo } = feed;
@@ -105,7 +107,7 @@ export class BridgeFeeds {
 
   /**
    * Collections with `keeps` (protocol/actor/collections.ts) are left out, as in the snapshots of event
-   * streams.
+   * streams: their records are actions, or a repetition of what readers get in another way.
    */
   #allRecords(): readonly JournalEntry[] {
     const collections = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].keeps === undefined);
@@ -177,8 +179,8 @@ function replyTo(
   // with which HTTP refuses such a body.
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
-  // `mayChange` becomes the member `control` of the record of `GET /server`. MQTT is the only child that
-  // requests this record.
+  // `GET /server` answers with `mayChange` as its member `control`. MQTT is the only child that requests
+  // this, so the key of MQTT decides.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 

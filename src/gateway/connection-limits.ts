@@ -4,9 +4,9 @@
 /**
  * The limit of a request's head in bytes. uWebSockets.js reads the variable when it is loaded, so server.ts
  * must import this file before uWebSockets.js. The default of 4 KiB is too little: a browser sends the
- * cookies of all services on the host, whatever their port. A larger head is answered with 431, and so are
- * more than 97 headers, which is a built-in number. Each connection stores its incomplete head, so the limit
- * also bounds memory.
+ * cookies of all services on the host, whatever their port. uWebSockets.js answers a larger head with 431.
+ * It does the same with more than 97 headers, a bound that cannot be set. Each connection stores its
+ * incomplete head, so the limit also bounds memory.
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
@@ -18,9 +18,9 @@ const CONNECTIONS_BESIDE_STREAMS = 512;
  */
 const OTHER_DESCRIPTORS = 512;
 /**
- * This many connections may be open above the limit for a moment, if descriptors are left. Clients whose
- * connections are closed at once come back at once. Without this room the daemon would use a whole core to
- * accept and close.
+ * This many connections may be open above the limit for a moment, if descriptors are left. The daemon
+ * closes them a little later. If it closed them at once, their clients would come back at once, and the
+ * daemon would use a whole core to accept and close.
  */
 const SPARE_CONNECTIONS = 1024;
 /**
@@ -56,13 +56,17 @@ export function connectionLimits(configuredStreams: number, descriptorsMax: numb
     connections,
     spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
     reservedPerSide: Math.floor(connections / RESERVED_ONE_IN),
-    // If there are more than `PER_PEER_MIN` streams, one peer cannot take all of them.
+    // One peer gets at most half of the streams, so that the others get some, too. Only if this half is
+    // less than `PER_PEER_MIN`, one peer may get more.
     perPeer: Math.max(PER_PEER_MIN, Math.floor(streams / 2)),
     streams,
   };
 }
 
-/** The part of `whole` that is left after `forOthers`. The others take at most half of `whole`. */
+/**
+ * The part of `whole` that is left after `forOthers`, but at least half of it. For example, if 512 are for
+ * others, 1488 of 2000 are left, and 300 of 600.
+ */
 function remaining(whole: number, forOthers: number): number {
   return Math.max(whole - forOthers, Math.floor(whole / 2));
 }

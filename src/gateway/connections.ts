@@ -33,7 +33,10 @@ export interface BoundedConnection {
   readonly peer: string;
   /** Each call costs a system call. */
   readonly isOpen: () => boolean;
-  /** True once a request has come, but never if the first request was a `POST` (server.ts says why). */
+  /**
+   * True once a request has come. It stays false if the first request was a `POST`, which cannot be noticed
+   * (server.ts says why).
+   */
   readonly isKnownToHaveRequested: () => boolean;
   /** True if the last request was answered with a body, and no further request has come (server.ts). */
   readonly isIdle: () => boolean;
@@ -80,10 +83,10 @@ export class Connections<C extends BoundedConnection> {
   }
 
   /**
-   * Removes and returns the connection that must be closed; undefined if there are not too many. Only peers
-   * that must lose a connection are considered. A connection that has sent no request is chosen first, then
-   * an idle one. If there are several, the oldest one of the peer with most connections is chosen. If all
-   * are in use, the newest is chosen.
+   * Removes and returns the connection that must be closed; undefined if there are not too many. Only
+   * connections of peers that must lose one are considered. A connection that has sent no request is chosen
+   * first, then an idle one. If several connections are of this kind, the oldest one of the peer with most
+   * connections is chosen. If all are in use, the newest one is chosen.
    */
   takeSurplus(): C | undefined {
     const mustLoseOne = this.#conditionForLosingOne();
@@ -123,6 +126,7 @@ export class Connections<C extends BoundedConnection> {
     let foundIndex = -1;
     let highestCount = 0;
     for (const [index, open] of this.#open.entries()) {
+      // A later connection of the same peer has an equal count, so the peer's oldest one stays chosen.
       if (open.peer.openCount <= highestCount || !canBeClosed(open)) continue;
       foundIndex = index;
       highestCount = open.peer.openCount;

@@ -56,8 +56,8 @@ export class Covers {
   }
 
   /**
-   * Resolves with the answer to a question that began after the call, because a question that is under way
-   * may be about the track before. All calls during one question share the next question.
+   * Resolves with the answer to a question that began after the call. A question that began earlier may get
+   * the cover of an earlier track. All calls during one question share the next question.
    */
   async #newest(player: string): Promise<CoverResult> {
     const question = this.#questions.get(player) ?? new SharedWork(() => this.#fetch(player));
@@ -74,8 +74,8 @@ export class Covers {
     const command: CoverCommand =
       cached === undefined ? { do: 'cover', player } : { do: 'cover', player, cachedTag: cached.tag };
     const answer = await this.#backends.ask('players', command);
-    // The Map must have the most recently requested cover last. So the cached cover is deleted, and `#cache`
-    // adds this or the new one at the end.
+    // The Map must have the most recently requested cover last. So the cached cover is deleted here, and
+    // `#cache` adds the player's cover at the end, even if it is unchanged.
     this.#cached.delete(player);
     if (!answer.ok) return answer;
     const cover = answer.value.cover === 'unchanged' ? cached : answer.value.cover;

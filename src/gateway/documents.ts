@@ -32,8 +32,8 @@ export class Documents {
   /** A response is cached while the journal has the entry of its tracklist. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /**
-   * Functions that resume the waiting requests for a child's records. A child has no entry after its first
-   * health report that says more than `connecting`.
+   * Functions that resume the waiting requests for a child's records. A child has an entry only until it
+   * reports another state than `connecting`, or a detail.
    */
   readonly #waitingRequests = new Map<ChildName, Set<() => void>>();
 
@@ -144,7 +144,10 @@ export class Documents {
   }
 }
 
-/** Why the response of a backend cannot be made; undefined if the backend reports no reason. */
+/**
+ * Why there is no response; undefined if the backend reports no reason. A backend that is up has no response
+ * only if it has not published the record yet.
+ */
 function reasonOf({ state, detail }: BackendHealth): string | undefined {
   return state === 'up' ? 'it has not reported this yet' : detail;
 }

@@ -1,5 +1,5 @@
 // One request and its response. Besides server.ts, only this file and response-stream.ts use the objects of
-// uWebSockets.js. So only these files must follow the package's rules. Its index.d.ts has these rules:
+// uWebSockets.js. So only these files must follow its rules, which index.d.ts of the package has:
 // - A request is invalid when its handler has returned.
 // - A response must not be used after an abort.
 // - Writes outside the handler must be corked.
@@ -48,6 +48,7 @@ export class Exchange {
   #keptBody: Promise<ReceivedBody> | undefined;
   /** Until the handler returns, uWebSockets.js itself corks the writes. */
   #isInHandler = true;
+  /** `answered` includes the end of a stream; `gone` is an end by a disconnect or a cut. */
   #state: 'open' | 'streaming' | 'answered' | 'gone' = 'open';
   #headers: HeaderPairs = [];
   #isCollecting = false;
@@ -68,7 +69,10 @@ export class Exchange {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
-  /** True if the other end uses a loopback address, so that it is on this machine. Same rule as `peer`. */
+  /**
+   * True if the other end uses a loopback address, so that it is on this machine. Must not be read once the
+   * exchange is gone.
+   */
   get isLocal(): boolean {
     return peerOf(this.#response.getRemoteAddress()) === LOOPBACK_PEER;
   }
@@ -132,8 +136,8 @@ export class Exchange {
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#markGone();
     });
-    // A kept request is not paused, because it may become a stream. The `resume` after a pause sets a
-    // timeout, which is right for a body, but would end a stream.
+    // A kept request may become a stream, so it is not paused: a stream would need `resume`, and `resume`
+    // sets a timeout that would end the stream.
     if (!this.#isCollecting && this.#keptRequest === undefined) this.#pause();
   }
 
@@ -223,10 +227,10 @@ export class Exchange {
   }
 
   /**
-   * Stops reading until the answer is written. If uWebSockets.js reads another request, or a half-close of
-   * the client, while this request is pending, it ends the connection without an answer. If the other
-   * request is in the same packet, the pause comes too late. Streams are not paused, because then a
-   * disconnect would not be noticed.
+   * Stops reading until the answer is written. While this request is pending, uWebSockets.js must not read
+   * another request, or a half-close of the client: it would end the connection without an answer. If the
+   * other request is in the same packet, the pause comes too late. Streams are not paused, because a
+   * disconnect is noticed only by reading.
    */
   #pause(): void {
     if (this.#state !== 'open' || this.#isPaused) return;
@@ -263,6 +267,7 @@ export class Exchange {
     const sendFrom = (start: number) => this.#response.tryEnd(body.subarray(start), body.byteLength);
     const [, isAllSent] = sendFrom(0);
     if (isAllSent) return;
+    // `offset - bodyStart` is the number of the body's bytes that are already written.
     this.#response.onWritable((offset) => {
       const [isAccepted] = sendFrom(offset - bodyStart);
       return isAccepted;

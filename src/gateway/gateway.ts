@@ -27,7 +27,7 @@ import { shutDown } from './shut-down.js';
 import { StartTime } from './start-time.js';
 import { trustSettings } from './trust.js';
 
-/** Avahi usually has a name for this address. It is first, because `AvahiNames` uses only the first few. */
+/** Avahi usually has a name for this address, so it comes first: `AvahiNames` uses only the first few. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
@@ -116,8 +116,8 @@ export class Gateway {
   /**
    * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means one
    * free port for all addresses. The call never throws: `refused` has the addresses that exist but cannot be
-   * listened on. They are tried again. The constructor of `ListeningSockets` calls `#publishServed`, too,
-   * but before `#sockets` is set, so without the addresses.
+   * listened on. They are tried again. While the constructor of `ListeningSockets` runs, `#sockets` is not
+   * set, so the addresses are published only by the call of `#publishServed` after it.
    */
   listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'> {
     const { interfaces, clock, log } = this.#options;
@@ -151,8 +151,8 @@ export class Gateway {
 
   /**
    * Refuses new requests, waits for pending answers, sends `bye` to the streams, and cuts all connections.
-   * Then bridges get the last changes, because their threads are stopped after this call. Resolves within
-   * `withinMs`, and never rejects. Later calls only return the promise of the first one.
+   * At the end it sends bridges the changes that they lack, because their threads stop after this call.
+   * Resolves within `withinMs`, and never rejects. Later calls only return the promise of the first one.
    */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
@@ -249,7 +249,7 @@ export class Gateway {
         configuredAt: this.#options.clock.monotonic(),
         bootId: this.#bootId,
         hostname: () => this.#identity.hostname(),
-        // This node's page may speak to `nodes.policy`. The pages of `nodes.origins` may speak to this node.
+        // This node's page may speak to these origins. Pages of `nodes.origins` may speak to this node.
         house: () => ({
           origins: [...this.#journal.records('nodes.policy')].map(({ key }) => key),
           changeNumber: this.#journal.lastChange('nodes.policy').changeNumber,

@@ -155,8 +155,8 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   /**
-   * The rules do not have the origins of other nodes, so by the rules alone their pages are foreign. The
-   * page of a trusted node is allowed, but only on some routes (docs/http-api.md, "The house").
+   * `originStanding` does not know the origins of other nodes, so it calls their pages foreign. But on some
+   * routes the page of a trusted node is allowed (docs/http-api.md, "The house").
    */
   #standingOf({ path }: Exchange, origin: string, host: string): OriginStanding {
     const { identity, isOfTrustedNode } = this.#parts;
@@ -171,12 +171,13 @@ export class RequestHandler implements ExchangeHandler {
     if (!match.ok) return answerProblem(exchange, match.error);
     const asksForPrivateNetwork = exchange.header('access-control-request-private-network') === 'true';
     const request = { origin, standing, asksForPrivateNetwork };
-    // The reply to OPTIONS has its own CORS headers.
+    // The reply to OPTIONS has its own CORS headers, so those of `#serveIfTrusted` are removed.
     exchange.setHeaders([]);
     exchange.answer(optionsReply(request, allowedMethods(match.value), this.#parts.identity.rules));
   }
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
+    // A client that may change nothing can still read, so only its POST is refused.
     const changeProblem = controlProblem(this.#configured.control, exchange);
     if (changeProblem !== undefined && exchange.method === 'POST')
       return answerProblem(exchange, changeProblem);
@@ -220,7 +221,7 @@ export class RequestHandler implements ExchangeHandler {
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
     const ifNoneMatch = exchange.header('if-none-match');
-    // Only logs have parameters in the query, among the routes that are left here.
+    // Only events and logs have parameters in the query, and events are served above.
     const query = route.kind === 'log' ? exchange.query() : '';
     const reply = replies.reply(route, { params, mayChange, ifNoneMatch, query });
     return reply instanceof Promise ? reply.then((ready) => exchange.answer(ready)) : exchange.answer(reply);
@@ -266,10 +267,10 @@ function refuseAndClose(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * It is unclear where an ambiguous request ends. So the bytes that follow must not be answered as a request.
- * The refusal waits until the whole packet is parsed. If there is another request in the packet,
- * uWebSockets.js closes the connection before, without any answer (docs/development/what-we-learnt.md,
- * "uWebSockets.js").
+ * It is unclear where an ambiguous request ends, so the bytes after it must not be answered as another
+ * request. Therefore the refusal closes the connection, and waits until the whole packet is parsed. If
+ * uWebSockets.js finds another request in the packet, it closes the connection itself, and nothing is
+ * answered (docs/development/what-we-learnt.md, "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

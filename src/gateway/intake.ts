@@ -27,9 +27,9 @@ export class Intake implements BackendListener {
   }
 
   /**
-   * Forgets the stopped children, with their records. A stopped child that is still enabled is `connecting`
-   * again, and so is a newly enabled one. All this is published in one step, so that a client that gets
-   * the removals also gets the new states of the children.
+   * Forgets the stopped children, with their records. Every child that is no longer enabled is among them.
+   * A stopped child that is still enabled is `connecting` again, and so is a newly enabled one. All this is
+   * published in one step, so that a client that gets the removals also gets the new states of the children.
    */
   setEnabled(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
     const { documents, journal, feeds } = this.#recipients;

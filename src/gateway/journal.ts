@@ -1,6 +1,7 @@
 // The journal holds the newest text of every record, the last removals and the last actions, by sequence
-// number. An action is a text that always makes an event of its own, whatever its key (`keeps: 'actions'` in
-// protocol/actor/collections.ts). The journal is pure: it parses no text, reads no clock and sends nothing.
+// number. An action is a text that never replaces another one, even if both have the same key
+// (`keeps: 'actions'` in protocol/actor/collections.ts). The journal is pure: it parses no text, reads no
+// clock and sends nothing.
 //
 // A reader that has everything up to a number continues after this number: it gets the newest text of each
 // record that has changed since, and every later removal and action that is still kept.
@@ -31,8 +32,8 @@ export interface JournalEntry {
   /** JSON; for a removal, the record's last text. */
   readonly json: string;
   /**
-   * The sequence number of the record's first entry. A client that has read up to this number has the
-   * record.
+   * The sequence number of the record's first entry. A client that has read up to this number knows the
+   * record. For any other client the record is new.
    */
   readonly firstSequence: number;
   /**
@@ -85,10 +86,10 @@ class BoundedEntries {
 }
 
 /**
- * True if a change of a record has an event, but the record's removal has none. Then only a new snapshot
- * shows that the record is gone. Two kinds of records need no snapshot: those with `keeps` are in none
- * (protocol/actor/collections.ts), and those with `isPart` are removed together with another record, whose
- * removal has an event.
+ * True if changes of the collection's records make events, but removals make none. Then only a new snapshot
+ * shows that a record is gone. There are two exceptions. With `keeps`, the records are in no snapshot
+ * (protocol/actor/collections.ts). With `isPart`, each record is removed together with a record of another
+ * collection, whose removal makes an event.
  */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
@@ -285,7 +286,7 @@ export class Journal {
    * Deletes the earlier removal of the same record. Two records are the same if key and text are equal. The
    * key alone is not enough, because a sound server that restarts reuses its ids for records with other
    * names, and clients know records by their names (docs/http-api.md, "Names of clients"). A player's key is
-   * its name, so its text is not compared. Of the two callers, only `#keep` calls this method for players.
+   * its name, so the key is enough. `#put` never calls this method for a player, but `#keep` does.
    */
   #deleteEarlierRemoval({ collection, key, json }: Omit<EntryContent, 'changedAt'>): void {
     const isPlayer = COLLECTION_SPECS[collection].shape === 'player';

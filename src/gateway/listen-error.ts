@@ -12,10 +12,10 @@ import { portHolder } from './port-holder.js';
 const LOCAL_ADDRESS = '127.0.0.1';
 
 /**
- * The result is one line with the reason if waiting does not help. It is undefined if at least one entry of
- * `bind` can be served now or later, because then the service runs, and waits for the other entries. An
- * entry with several addresses, such as `lo`, counts as taken if one of them is taken. An address that is
- * not ready (EADDRNOTAVAIL) may be ready later.
+ * The result is undefined if at least one entry of `bind` can be served now or later, because then the
+ * service runs, and waits for the other entries. Else the result is one line that says why. An entry with
+ * several addresses, such as `lo`, counts as taken if one of them is taken. An entry whose address is not
+ * ready (EADDRNOTAVAIL) does not count as taken, because the address may be ready later.
  */
 export async function listenProblem(
   bind: readonly string[],

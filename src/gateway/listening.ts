@@ -49,8 +49,8 @@ export class ListeningSockets {
   #cancelPoll: () => void = () => undefined;
 
   /**
-   * Polls once before it returns. More polls follow until `stop`, while an address of `bind` can change or is
-   * not listened on.
+   * Polls once before it returns. A poll is followed by another one if an address of `bind` can change, or
+   * is not listened on. `stop` ends the polls.
    */
   constructor(options: ListeningOptions) {
     this.#options = options;

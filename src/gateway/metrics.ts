@@ -1,5 +1,5 @@
-// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures"). A label's value comes from a closed
-// set, or is a version, or the name of an output or a player. No label says what is played, or who asks.
+// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures"). A label's value is one word of
+// a fixed list, a version, or the name of an output or a player. No label says what is played, or who asks.
 
 import { processFacts, threadCpuSeconds, threadReport } from '../host/process-facts.js';
 import { BACKEND_STATES, type BackendHealth, type ChildName } from '../protocol/actor/backends.js';
@@ -92,10 +92,10 @@ function backendMetrics({ health }: MetricsFacts): readonly Metric[] {
   const states = [...health].flatMap(([backend, current]) =>
     BACKEND_STATES.map((state) => [{ backend, state }, current.state === state ? 1 : 0] as const),
   );
-  const restarts = [...health].map(([backend, { restarts }]) => [{ backend }, restarts] as const);
+  const restartCounts = [...health].map(([backend, { restarts }]) => [{ backend }, restarts] as const);
   return [
     gauge('tonearm_backend_state', '1 for the state that the backend has.', states),
-    counter('tonearm_backend_restarts', 'How often the thread of the backend has died.', restarts),
+    counter('tonearm_backend_restarts', 'How often the thread of the backend has died.', restartCounts),
   ];
 }
 
@@ -129,8 +129,9 @@ function requestMetrics(
 }
 
 /**
- * In OpenMetrics the bucket `le` counts all requests that took at most `le` seconds. A whole number as `le`
- * is written with a decimal place, such as `10.0` (OpenMetrics, "Canonical Numbers").
+ * A bucket of OpenMetrics counts all requests that took at most `le` seconds, also those that an earlier
+ * bucket counts. In `buckets` each request is counted once. A whole number as `le` is written with a decimal
+ * place, such as `10.0` (OpenMetrics, "Canonical Numbers").
  */
 function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
   let countSoFar = 0;
@@ -148,7 +149,7 @@ function histogram(operation: string, { buckets, count, sumS }: OperationCounts)
   ];
 }
 
-/** A series has one value, so of two outputs with the same name only the first counts. */
+/** Equal labels must have only one value, so of two outputs with the same name only the first counts. */
 function outputMetrics(outputs: readonly OutputRecord[]): readonly Metric[] {
   const isFirstOfName = ({ name }: OutputRecord, index: number): boolean =>
     outputs.findIndex((other) => other.name === name) === index;
@@ -171,15 +172,15 @@ const PLAYER_STATES = ['Playing', 'Paused', 'Stopped'] as const;
  * Processes of one program count under one name: `org.mpris.MediaPlayer2.vlc.instance4711` counts as `vlc`.
  */
 function playerMetric(players: readonly PlayerRecord[]): Metric {
-  const counts = new Map<string, Record<(typeof PLAYER_STATES)[number], number>>();
+  const countsByPlayer = new Map<string, Record<(typeof PLAYER_STATES)[number], number>>();
   for (const { bus_name, playback_status } of players) {
     const player = bus_name.replace(/^org\.mpris\.MediaPlayer2\./, '').replace(/\.instance.*$/, '');
-    const count = counts.get(player) ?? { Playing: 0, Paused: 0, Stopped: 0 };
-    count[playback_status] += 1;
-    counts.set(player, count);
+    const byState = countsByPlayer.get(player) ?? { Playing: 0, Paused: 0, Stopped: 0 };
+    byState[playback_status] += 1;
+    countsByPlayer.set(player, byState);
   }
-  const values = [...counts].flatMap(([player, count]) =>
-    PLAYER_STATES.map((state) => [{ player, state: state.toLowerCase() }, count[state]] as const),
+  const values = [...countsByPlayer].flatMap(([player, byState]) =>
+    PLAYER_STATES.map((state) => [{ player, state: state.toLowerCase() }, byState[state]] as const),
   );
   return gauge('tonearm_players', 'Players by state.', values);
 }

@@ -17,7 +17,7 @@ const MAKERS: Readonly<Record<string, (file: Buffer, nodeName: string) => Buffer
   '.svg': (file, nodeName) => Buffer.from(recolouredText(file.toString(), hueDegreesFor(nodeName))),
   '.webmanifest': (file, nodeName) => {
     const recoloured = recolouredText(file.toString(), hueDegreesFor(nodeName));
-    // `replaceAll` gets a function, because in a text it would replace `$&` and the like.
+    // The replacement is a function, because in a replacement text `$&` and the like have a special meaning.
     return Buffer.from(recoloured.replaceAll(NAME_PLACEHOLDER, () => textWithinQuotes(nodeName)));
   },
 };
@@ -43,14 +43,14 @@ type Recolour = (red: number, green: number, blue: number) => readonly number[];
  * Parts of a colour are 0..255. The vector (red, green, blue) is rotated around the axis (1, 1, 1), so a
  * grey stays as it is. The parts are in a circle: red, green, blue, and red again. Each new part is the sum
  * of three old parts: its own, the next one, and the one after that. The weights of these three are the same
- * for every new part.
+ * for every new part. `sharedWeight` is in all three weights.
  */
 function rotation(degrees: number): Recolour {
   const radians = (degrees * Math.PI) / 180;
-  const third = (1 - Math.cos(radians)) / 3;
-  const ownWeight = Math.cos(radians) + third;
-  const nextWeight = third - Math.sin(radians) / Math.sqrt(3);
-  const afterNextWeight = third + Math.sin(radians) / Math.sqrt(3);
+  const sharedWeight = (1 - Math.cos(radians)) / 3;
+  const ownWeight = Math.cos(radians) + sharedWeight;
+  const nextWeight = sharedWeight - Math.sin(radians) / Math.sqrt(3);
+  const afterNextWeight = sharedWeight + Math.sin(radians) / Math.sqrt(3);
   const rotatedPart = (own: number, next: number, afterNext: number): number => {
     const rotated = own * ownWeight + next * nextWeight + afterNext * afterNextWeight;
     return Math.min(255, Math.max(0, Math.round(rotated)));

@@ -23,7 +23,7 @@ export interface NodeInfo {
 export function readNodeInfo(): NodeInfo {
   // The files are in the order of os-release(5). The first one that has a name counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
-  // Only `x64` has another name in Go than in Node.js, among the architectures on which tonearm runs.
+  // tonearm runs on several architectures. Only one of them has another name in Go than in Node.js: `x64`.
   const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {
@@ -70,7 +70,7 @@ export function serverRecord(
     api_sw: 'tonearm',
     api_version: version,
     backends: enabledBackends(settings),
-    // The configuration has percent.
+    // The configuration has the step in percent. For clients, 1 is 100 %.
     volume_step: settings.api.ui.volumeStep / 100,
     control: mayChange,
   };

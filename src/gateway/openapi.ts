@@ -31,7 +31,10 @@ const PROBLEMS_OF_EVERY_ROUTE = [
   'gateway-failed',
   'shutting-down',
 ] as const;
-/** The problems of each kind of route. `problemsOf` adds those of backends and of a unit's log. */
+/**
+ * The problems of each kind of route (`JsonSource` in protocol/actor/operations.ts explains most kinds).
+ * `problemsOf` adds those of backends and of a unit's log.
+ */
 const PROBLEMS_BY_KIND: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
     'foreign-origin',
@@ -136,7 +139,7 @@ function requestBody(route: Route): JsonObject {
 
 function problemsOf(route: Route): readonly ProblemCode[] {
   const problemsOfKind = PROBLEMS_BY_KIND[route.kind] ?? [];
-  // Only the path of a unit's log has parameters, and these may be wrong. The other log has a fixed path.
+  // The path of a unit's log has parameters, which may be wrong. The log of upgrades has a fixed path.
   if (route.kind === 'log' && route.backend === 'systemd')
     return [...problemsOfKind, 'not-found', 'no-such-unit'];
   if (route.kind !== 'command') return problemsOfKind;
@@ -221,8 +224,8 @@ function query(name: string, description: string, schema: TSchema = TEXT): JsonO
 
 /**
  * A component within another component becomes a reference. Without the reference, generators of clients
- * would make two types with the same name, and leave one out. Typebox makes a copy of an optional object, so
- * objects are compared not only by identity, but also by their JSON.
+ * would make two types with the same name, and leave one out. Typebox makes a copy of an optional object.
+ * `namesBySchema` does not find such a copy, but `namesByJson` does.
  */
 function schemaComponents(): JsonObject {
   const components: [string, TSchema][] = Object.entries(COMPONENTS);
@@ -236,6 +239,7 @@ function schemaComponents(): JsonObject {
   const componentName = (value: unknown): string | undefined => namesBySchema.get(value) ?? nameOfCopy(value);
   const jsonWithReferences = (schema: TSchema): string =>
     JSON.stringify(schema, (key, value: unknown) => {
+      // In the first call `value` is the component, which must not become a reference to itself.
       const isWholeSchema = key === '';
       const name = isWholeSchema ? undefined : componentName(value);
       return name === undefined ? value : ref(name);

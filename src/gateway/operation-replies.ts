@@ -76,8 +76,8 @@ export class OperationReplies {
   /** By `mayChange`. */
   #openapiResponses = new Map<boolean, CachedResponse>();
   /**
-   * The OpenAPI responses of earlier configurations, by `mayChange`. If a new text equals the earlier one,
-   * its response keeps the earlier tag and time.
+   * The OpenAPI responses of earlier configurations, by `mayChange`. If the new text equals the earlier one,
+   * the earlier response is used again, with its tag and time.
    */
   readonly #earlierOpenapiResponses = new Map<boolean, CachedResponse>();
 
@@ -174,7 +174,7 @@ export class OperationReplies {
   #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
     const before = this.#serverResponses.get(mayChange);
-    // The time of the first record is the time when the configuration was read.
+    // The first record counts as unchanged since the configuration was read.
     const changedAt = before === undefined ? this.#configuredAt : clock.date();
     const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), changedAt);
     this.#serverResponses.set(mayChange, response);
@@ -184,8 +184,8 @@ export class OperationReplies {
   async #openapiReply(mayChange: boolean, ifNoneMatch: string): Promise<HttpReply> {
     const { openapiText, responses } = this.#parts;
     const changedAt = this.#configuredAt;
-    // If the configuration changes while the text is made, the text goes into the old map, which is not used
-    // any more.
+    // If the configuration changes while the text is made, the outdated response goes into this map, which
+    // then is not used any more.
     const cached = this.#openapiResponses;
     const earlier = this.#earlierOpenapiResponses.get(mayChange);
     const response =
@@ -216,8 +216,8 @@ function documentReply(document: Result<CachedResponse, Problem>, ifNoneMatch: s
 }
 
 /**
- * Undefined if the path's parameters may be sent to an actor. Without this check of the length, a message to
- * the actor could be of any size. A scope that does not exist is found here, too.
+ * A problem if a parameter of the path is too long, or if there is no such scope. Without the bound of the
+ * length, a message to an actor could be of any size.
  */
 function parameterProblem(params: Params): Problem | undefined {
   if (Object.values(params).some(({ length }) => length > NAME_MAX_CHARACTERS))

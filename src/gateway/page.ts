@@ -108,7 +108,8 @@ export class Page {
     // A browser that loads a page sends no Origin header, so only scripts of other pages are refused.
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
     if (part === 'redirect') return redirectTo('ui', request.query());
-    // At `/ui/` the relative addresses in the document would be wrong.
+    // At `/ui/` the relative addresses in the document would be wrong. So it is redirected to `../ui`,
+    // and `/ui//` to `../../ui`.
     const slashCount = part === 'document' ? finalSlashCount(request.path) : 0;
     if (slashCount > 0) return redirectTo(`${'../'.repeat(slashCount)}ui`, request.query());
     // The document is not served as the file `/ui/index.html`, because clients may keep a file for ever.
@@ -129,8 +130,8 @@ export class Page {
 
   /**
    * Each encoding has its own tag, because a strong tag means equal bytes (RFC 9110, section 8.8.1). Each
-   * policy has its own tag, because after a 304 WebKit keeps the policy of the stored document. A reload of
-   * the configuration, and a change of the house, may change the policy.
+   * security policy has its own tag, because after a 304 WebKit keeps the policy of the stored document. A
+   * reload of the configuration, and a change of the house, may change the policy.
    */
   #documentReply(coding: string, body: Buffer, ifNoneMatch: string): HttpReply {
     const { bootId, house, configuredAt } = this.#parts;
@@ -144,8 +145,8 @@ export class Page {
   }
 
   /**
-   * Undefined for a file that is the same on every node. A file that depends on the node's name changes when
-   * the name changes, so clients must revalidate the file.
+   * Undefined for a file that is the same on every node. The icons and the manifest depend on the node's
+   * name (node-icon.ts), which may change, so clients must revalidate them.
    */
   #replyForNode(name: string, file: PageFile, ifNoneMatch: string): HttpReply | undefined {
     const hostname = this.#parts.hostname();

@@ -38,8 +38,8 @@ export const PROBLEMS: {
 } = { ...FAULTS, ...GATEWAY_PROBLEMS };
 
 /**
- * Within this time a backend usually has its lost sound server or bus again, after one or two attempts to
- * connect (docs/http-api.md, "Backends that are away").
+ * A backend that has lost its sound server or bus is usually connected again within this time, after one or
+ * two attempts (docs/http-api.md, "Backends that are away").
  */
 const RETRY_AFTER_S = 2;
 
@@ -54,9 +54,9 @@ export const SHUTTING_DOWN = problem(
 const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
 /**
- * The problem for an error that was thrown while a request was served. To serve a request, a module may
- * have to be loaded, and for this a file descriptor must be free. Descriptors become free after a time, so
- * clients may repeat the request.
+ * The problem for an error that was thrown while a request was served. If no file descriptor is free, a
+ * module that the request needs cannot be loaded. Descriptors become free after a time, so the problem is
+ * then `unavailable`, after which clients may repeat the request.
  */
 export function problemOfError(error: unknown): Problem {
   const isOutOfFiles =

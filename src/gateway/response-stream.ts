@@ -1,5 +1,5 @@
 // Writes the texts of an event stream to uWebSockets.js' response. Calls the stream when the connection can
-// take more, or is lost. The rules at the top of exchange.ts hold here, too.
+// take more, or is lost. The rules of uWebSockets.js at the top of exchange.ts apply here, too.
 
 import type { OpenStream, TextSink } from './events/stream.js';
 
@@ -87,8 +87,8 @@ export class ResponseStream implements TextSink {
     if (this.#state !== 'begun') return;
     this.#stream = stream;
     this.#response.onWritable(() => {
-      // Any text would do here. `write` adds a second comment, which does no harm. If the result is false,
-      // the kernel has accepted a part of the buffered bytes, but not all.
+      // This write only makes uWebSockets.js send what it still buffers. `write` adds a second comment,
+      // which does no harm. If the result is false, the kernel has accepted only a part of the bytes.
       if (this.write(COMMENT)) stream.onWritable();
       else stream.onProgress();
       return true;

@@ -78,7 +78,10 @@ const VALUES_OF_KEYS: Readonly<
   'upgrade.upgradeUnit': ({ upgrade }) => upgrade.upgradeUnit,
 };
 
-/** The configuration key that must be set so that a route exists; undefined if the route exists. */
+/**
+ * The first key that a route needs and the configuration does not set, such as `pulseaudio.enabled`.
+ * Undefined if the route exists.
+ */
 export function missingKeyFor(
   { needs, backend }: { readonly needs: readonly RequiredKey[]; readonly backend?: ChildName },
   settings: RouteSettings,
@@ -192,8 +195,8 @@ function paramsIn(segments: readonly string[], template: readonly string[]): Par
   const params: Record<string, string> = {};
   for (const [index, templateSegment] of template.entries()) {
     const segment = segments[index] ?? '';
-    const isParameter = templateSegment.startsWith('{') && segment !== '';
-    if (isParameter) params[templateSegment.slice(1, -1)] = segment;
+    const fillsParameter = templateSegment.startsWith('{') && segment !== '';
+    if (fillsParameter) params[templateSegment.slice(1, -1)] = segment;
     else if (segment !== templateSegment) return undefined;
   }
   return params;

@@ -51,7 +51,7 @@ export function whyNoServer(): string | undefined {
   }
 }
 
-/** The log has at most one line in this time about too many connections. */
+/** The log has at most one line about too many connections in this time. */
 const LOG_PAUSE_MS = 3_600_000;
 /** While there are too many connections, `CLOSED_TOGETHER` of them are closed every `CLOSE_EVERY_MS`. */
 const CLOSED_TOGETHER = 8;
@@ -127,8 +127,8 @@ class SurplusCloser {
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
   /**
-   * True while this object closes a connection. `takeSurplus` has already removed it from the list, so
-   * `removeClosed` is not needed.
+   * True while this object closes a connection. The call of `connectionChanged` that follows from this needs
+   * no `removeClosed`, because `takeSurplus` has already removed the connection from the list.
    */
   #isClosingOne = false;
   /** True while a timer is set. The timer closes more connections. */
@@ -150,7 +150,7 @@ class SurplusCloser {
   /**
    * `change` is 1 when a connection opens. `response` is then valid until the connection closes. `change` is
    * -1 when a connection has closed, even if this object closed it. `response` is then another object, so
-   * the closed connection is recognized by its lack of an address.
+   * `removeClosed` searches the list for a connection that has no address any more.
    */
   connectionChanged(response: HttpResponse, change: number): void {
     if (change > 0) this.#addConnection(response);
@@ -159,10 +159,11 @@ class SurplusCloser {
 
   #addConnection(response: HttpResponse): void {
     this.#connections.add(new HttpConnection(response, this.#newestExchange));
-    // Some spare connections may be open above the limit (connection-limits.ts). If they are used up, one
-    // connection is closed at once, because the timer would be too late. Otherwise the timer closes what is
-    // surplus. If no timer is set, and there are too many connections, `closeSome` closes a first one, and
-    // sets the timer.
+    // There are three cases:
+    // - The spare connections (connection-limits.ts) are used up. The timer would be too late, so one
+    //   connection is closed at once.
+    // - A timer is set. It will close what is surplus.
+    // - No timer is set. If there are too many connections, `closeSome` closes one, and sets the timer.
     if (this.#connections.isOverfull) this.#closeOne();
     else if (!this.#isTimerSet) this.#closeSome(1);
   }
@@ -238,8 +239,8 @@ class HttpConnection implements BoundedConnection {
     this.#hasRequested = true;
     // The handler of the first request has just returned, so the newest exchange is that of this connection.
     const isPeersTurn = newestExchange()?.isPeersTurn === true;
-    // The data handler has switched off the timeout of uWebSockets.js for idle connections. The timeout is
-    // needed only if the peer must act next.
+    // Because of the data handler, uWebSockets.js does not close this connection when it is idle for too
+    // long. This timeout is needed only if the peer must act next.
     if (!isPeersTurn) return;
     // `resume` sets the timeout again, but only after `pause`.
     this.#response.pause();

@@ -60,7 +60,7 @@ const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-D
 /** Without this age browsers repeat the preflight every 5 s, which delays a volume slider. */
 const PREFLIGHT_AGE_S = 600;
 const VARY: HeaderPair = ['Vary', 'Origin'];
-/** Both lists are made once, because almost every request gets one of them. */
+/** `ONLY_VARY` and `NO_HEADERS` are made once, because almost every request gets one of them. */
 const ONLY_VARY: HeaderPairs = [VARY];
 const NO_HEADERS: HeaderPairs = [];
 
@@ -142,8 +142,8 @@ export function originProblem(
   // `Sec-Fetch-Site` is not checked for OPTIONS, which has no effect and which browsers send before a
   // request with a JSON body. Nor is it checked for an allowed page, which may be of another site.
   if (method === 'OPTIONS' || standing === 'allowed') return undefined;
-  // `isSameOrigin` does not compare schemes, because `Host` has none. Behind a proxy that adds https, the
-  // http page of the same host thus has the standing `same`. Browsers call this page `cross-site`.
+  // `isSameOrigin` does not compare schemes. Behind a proxy that adds https, a request from the page
+  // `http://node` to `https://node` thus has the standing `same`, but browsers mark it as `cross-site`.
   if (secFetchSite.toLowerCase() !== 'cross-site') return undefined;
   return problem('foreign-origin', 'A page of another site sent this request');
 }
@@ -219,9 +219,10 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
 }
 
 /**
- * The scheme is not compared, so this is true even behind a proxy that adds https. `Host` has no scheme, so
- * without a port it means the usual port of the origin's scheme. handler.ts checks that the host is a
- * trusted name. A proxy's header `X-Forwarded-Proto` is not needed, and anybody could send that header.
+ * Only host and port are compared, because `Host` has no scheme. So the result is true even behind a proxy
+ * that adds https. If `Host` has no port, the usual port of the origin's scheme is meant. handler.ts checks
+ * that the host is a trusted name. A proxy's header `X-Forwarded-Proto` is not needed, and anybody could
+ * send that header.
  */
 function isSameOrigin(origin: string, host: string): boolean {
   const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];

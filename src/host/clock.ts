@@ -88,8 +88,8 @@ export class Timers<Name extends string> {
 const RATE_WINDOW_MS = 1_000;
 
 /**
- * Admits at most `max` events in a window of a second. A window begins with the first event after the window
- * before.
+ * Admits at most `max` events in a window of a second. A window begins with the first event after the end of
+ * the earlier window.
  */
 export class RateLimit {
   readonly #max: number;

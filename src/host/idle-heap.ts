@@ -1,7 +1,7 @@
 // Decides when a thread gives memory back to the system after a busy time. V8 does this by itself in some
 // idle threads, but not in ours (docs/development/what-we-learnt.md, "Node and V8").
 
-/** Less memory is not worth a collection, which takes some 50 ms of CPU time. */
+/** A collection takes some 50 ms of CPU time. Less memory than this is not worth that time. */
 const COLLECTION_MIN_BYTES = 4 * 1024 * 1024;
 
 export class IdleHeap {
@@ -24,8 +24,8 @@ export class IdleHeap {
       // `measureMemory` is an experimental function of Node. Where it fails, the memory is not given back.
       .catch(() => undefined)
       .then(() => {
-        // V8 keeps the young generation of a busy thread large, so much may still be unused. Then the
-        // settled size stays as it was, so that a later call of `shrink` collects again.
+        // V8 keeps the young generation of a busy thread large. If much memory is therefore still unused,
+        // the settled size stays as it was, so that a later call of `shrink` collects again.
         if (freeBytes() < COLLECTION_MIN_BYTES) this.#settledBytes = process.memoryUsage().heapTotal;
         this.#isCollecting = false;
       });
@@ -33,8 +33,8 @@ export class IdleHeap {
 }
 
 /**
- * A measurement of memory includes a collection. No other way collects in a single thread: a flag of V8 would
- * be set for all threads, and the inspector can hang when its session ends.
+ * `measureMemory` is called because it makes V8 collect. There is no other way for a single thread: a flag
+ * of V8 would be set for all threads, and the inspector can hang when its session ends.
  *
  * A collection gives back only pages that V8 knew to be almost free before the collection began. So memory
  * that the first collection finds is given back by the second one.

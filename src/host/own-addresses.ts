@@ -65,7 +65,7 @@ export function reachableAt(
 
 /**
  * The host at which a program on this machine reaches a socket on one of the `served` addresses. Undefined if
- * there is none that people can open: URLs cannot contain the zone of a link-local address.
+ * all of them are link-local: URLs cannot contain the zone of such an address.
  */
 export function hostOnThisMachine(served: readonly string[]): string | undefined {
   if (served.some((address) => REACHED_BY_LOCALHOST.includes(address))) return 'localhost';

@@ -37,7 +37,7 @@ export function threadReport(): ThreadReport {
 
 /**
  * User and system time are fields 14 and 15 of a `stat` file. Field 2 is a name in brackets. The name may
- * contain blanks and brackets, so everything up to the last bracket and its blank is cut off first.
+ * contain blanks and brackets, so everything before field 3 is cut off first.
  */
 function cpuSecondsIn(stat: string): number | undefined {
   const afterName = stat.slice(stat.lastIndexOf(')') + 2);
@@ -50,6 +50,7 @@ function cpuSecondsIn(stat: string): number | undefined {
 
 function ownTid(): number | undefined {
   try {
+    // The link leads to, for example, `4711/task/4715`: process 4711, thread 4715.
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
   } catch {
     return undefined;

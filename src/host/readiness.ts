@@ -5,8 +5,8 @@ import { writeFileSync } from 'node:fs';
 import type { ChildName } from '../protocol/actor/backends.js';
 
 /**
- * A backend that never reports must not make the start fail, so this is much shorter than the unit's
- * `TimeoutStartSec=300`.
+ * The longest wait for the report of a backend. A backend that never reports must not make the start fail,
+ * so this wait is much shorter than the unit's `TimeoutStartSec=300`.
  */
 const FIRST_REPORT_MS = 20_000;
 
@@ -16,10 +16,10 @@ interface FirstReports {
 }
 
 /**
- * Call this when HTTP is served, or will be served once the configured addresses exist. Call it again after
- * each reload, because the unit removes the file before it reloads the daemon. The call waits for the
- * upgrade backend's first report: by then the socket for upgrade scripts exists, or `/health` shows why this
- * socket cannot be created.
+ * Call this when the gateway listens, or waits for configured addresses that do not exist yet. Call it again
+ * after each reload, because the unit has removed the file. The call waits for the upgrade backend's first
+ * report: by then the socket for upgrade scripts exists, or `/health` shows why this socket cannot be
+ * created.
  *
  * `runtimeDirectory` is `$RUNTIME_DIRECTORY`; undefined without systemd. Never rejects.
  */

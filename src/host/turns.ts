@@ -30,14 +30,14 @@ export class SharedWork<T> {
   }
 
   /**
-   * Settles as the first run does that begins after the call. A run that is under way at the call is not
-   * enough, because it may have missed the newest changes.
+   * Waits for a run that begins after the call, and settles as this run does. A run that is under way at the
+   * call is not enough, because it may have missed the newest changes.
    */
   run(): Promise<T> {
     // `#running` is undefined for a moment between the end of a run and the beginning of `#next`.
     if (this.#running === undefined) return this.#next ?? this.#begin();
     const begin = (): Promise<T> => this.#begin();
-    // The next run begins even if the present run rejects, which concerns only the present run's callers.
+    // The next run begins even if the present run rejects. Only the present run's callers get its error.
     this.#next ??= this.#running.then(begin, begin);
     return this.#next;
   }

@@ -37,6 +37,7 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   /** Reports each failure with the name of its room. The returned promises never reject. */
   const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
     sentToRooms.map(([room, sent]) => {
+      // The text `because` only joins the two, as in `Kitchen: Pause did not work`.
       const titleWithRoom = translate('because', { what: room.label, reason: failureTitle });
       return report(titleWithRoom, sent);
     });

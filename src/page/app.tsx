@@ -28,7 +28,11 @@ const PAIRING = new LatePart(async () => (await import('./sheets.js')).Pairing);
  */
 const INTERRUPTION_MS = 1500;
 
-/** `query` is that of the page's address. */
+/**
+ * `query` is that of the page's address, and chooses one of four pages: the usual one, the house, the wall,
+ * and one with only some sections. The last two are reduced: they have no bar, no tabs, and no sheet for
+ * pairing. The house has no tabs either.
+ */
 export function App({ query }: { readonly query: string }) {
   const redraw = useRedraw();
   const [presence] = useState(() => new Presence(ownNode, redraw));
@@ -58,10 +62,9 @@ export function App({ query }: { readonly query: string }) {
   // The presence is `lost` in two cases: the connection is lost, or it is open and the node does not answer.
   const patienceMs = connection.status === 'lost' ? 0 : INTERRUPTION_MS;
   const isNodeAway = useHasLasted(presence.status === 'lost', patienceMs);
-  // A reduced page has no bar, no tabs, and no sheet for pairing.
   const isReduced = view.isWall || view.only !== undefined;
   const hasTabs = !isReduced && !view.isHouse;
-  // The house also has the controls of other nodes.
+  // The house also has the controls of other nodes, which stay usable while this node is away.
   const isDisabled = isNodeAway && !view.isHouse;
   const hasState = state.backends.size > 0;
   const { player, touchListeners } = useLargePlayer([...state.players.values()]);
@@ -69,6 +72,7 @@ export function App({ query }: { readonly query: string }) {
   const { tab, tabs, openTab, openNeed, nodeFolding } = useTabs(state);
   const needs = hasTabs ? needsOf(state) : [];
   useDocumentTitle(nodeName, player);
+  // `awayBackend` returns undefined if the backend is up or not enabled.
   const hasSound = awayBackend(state, 'audio') === undefined;
   const isBluetoothAway = isNodeAway || awayBackend(state, 'bluetooth') !== undefined;
   return (

@@ -70,8 +70,8 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
 }
 
 /**
- * The page waits this long after the node's answer. The node answers 9 s after the request at the latest,
- * and tries to connect for 25 s in all. So 16 s remain after the latest answer.
+ * The page waits this long for the connection after the node's answer. The node may answer after 9 s, before
+ * the device is connected, and goes on trying until 25 s after the request: 16 s after its answer.
  */
 const LATE_CONNECTION_MS = 20_000;
 
@@ -113,8 +113,8 @@ function Device({ device, adapter, onConnect }: BluetoothDeviceProps) {
   const { known_devices, powered } = adapter;
   const isKnown = known_devices?.includes(device) ?? false;
   const { isOpen, unfoldButton } = useUnfold(name);
-  const keyWithoutConnection = isKnown ? 'notConnected' : 'found';
-  const state = translate(connected ? 'live' : keyWithoutConnection);
+  const textKeyIfNotConnected = isKnown ? 'notConnected' : 'found';
+  const state = translate(connected ? 'live' : textKeyIfNotConnected);
   const charge = battery === undefined ? '' : translate('battery', { value: formatPercent(battery / 100) });
   return (
     <li class="card">

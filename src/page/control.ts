@@ -5,8 +5,8 @@ export interface Control<T> {
   /** The node's latest value. */
   readonly known: T;
   /**
-   * The value that the user has set. It is dropped when the node reports or refuses it, or accepts it and
-   * does not report it within `SETTLE_MS`.
+   * The value that the user has set. It is dropped when the node refuses it, when the node reports it, or
+   * `SETTLE_MS` after the node has accepted it.
    */
   readonly desired?: T | undefined;
   /** The value of the open request. */
@@ -17,7 +17,7 @@ export interface Control<T> {
 
 export type ControlInput<T> =
   | { readonly kind: 'known' | 'set'; readonly value: T }
-  /** `settled`: `SETTLE_MS` have passed while `isSettling`. */
+  /** `settled` comes when `isSettling` has been true for `SETTLE_MS`. */
   | { readonly kind: 'grab' | 'release' | 'accepted' | 'refused' | 'settled' };
 
 /**

@@ -44,7 +44,7 @@ export function useControl<T>(
   useLater(settleMs, () => handle({ kind: 'settled' }), [isNowSettling, desired]);
   return {
     displayed: desired ?? known,
-    /** The value that is displayed at the call, not at the last drawing; undefined during a request. */
+    /** The newest value, even if it is not drawn yet; undefined during a request. */
     settledValue: (): T | undefined => {
       const newest = control.current;
       return newest.sent === undefined ? (newest.desired ?? newest.known) : undefined;

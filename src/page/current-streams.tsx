@@ -19,7 +19,8 @@ export function CurrentStreams(state: NodeState) {
   const otherCount = streams.length - 1;
   const othersText = otherCount > 0 ? ` · ${translate('andMore', { count: otherCount })}` : '';
   // The foot shows a small player while the large player's buttons are off the screen. This card has no such
-  // buttons, so the element around its text is watched in their place.
+  // buttons, so the element around its text is watched in their place. While no stream plays, `NoCover`
+  // draws the last cover of a player if there is one.
   return (
     <article class="card hero sounding">
       <div class="cover" aria-hidden="true">

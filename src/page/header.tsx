@@ -36,7 +36,10 @@ const STATUS_LINES: Readonly<Record<Presence['status'], StatusLine>> = {
   closed: LOST,
 };
 
-/** The text of the status line for each reason, and the sentence of the banner below this line. */
+/**
+ * The text of the status line for each reason, and the sentence of the banner below this line. `reboot` is
+ * about the machine, `restart` about the service alone.
+ */
 const REASON_TEXTS: Readonly<Record<AbsenceReason, Readonly<{ status: TextKey; banner: TextKey }>>> = {
   reboot: { status: 'restarting', banner: 'rebooting' },
   poweroff: { status: 'poweredOff', banner: 'poweringOff' },
@@ -68,6 +71,7 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   // used, because it is the time at which the stream was opened.
   const lostSince = connection.status === 'live' ? now : connection.since;
   const possibleReason = absenceReason(absence, upgrade, lostSince, now);
+  // A reason that is known counts only in two cases: the node is away, or it has just announced its absence.
   const reason = isLost || isLeaving ? possibleReason : undefined;
   const reasonTexts = reason && REASON_TEXTS[reason];
   const statusLine: StatusLine =

@@ -12,8 +12,8 @@ import { nodeUrls } from './room-connection.js';
 import { type NamedRoom, useNamedRooms } from './use-house.js';
 
 /**
- * `isAway`: the node that served this page is away. A room is `shut` if its node refuses this page, which may
- * be because of the page's address.
+ * `isAway` is true while the node that served this page is away. A room may be `shut` because its node does
+ * not trust the address of this page. Then the page proposes a better address.
  */
 export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const { nodes } = useLive().state;
@@ -40,8 +40,9 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
 
 /**
  * The URL of this page at its node's first announced address, or else at the announced host name. Other
- * nodes trust the page there if the address is private, or the name is below `.local` (docs/http-api.md,
- * "The house"). Undefined if the page was loaded from an announced address or name, or if none is known.
+ * nodes trust a page from such an address if it is private, and from such a name if it is below `.local`
+ * (docs/http-api.md, "The house"). Undefined if this page was already loaded from an announced address or
+ * name, or if none is known.
  */
 function urlForHouse(nodes: NodeState['nodes']): string | undefined {
   const ownNode = [...nodes.values()].find(({ self }) => self);

@@ -22,7 +22,7 @@ export interface Room {
   readonly live: PageLive | undefined;
 }
 
-/** If there are more connections than this, those to nodes that this node no longer knows are dropped. */
+/** While there are more connections than this, those of nodes that have left are dropped. */
 const ROOMS_MAX = 64;
 const OWN_KEY = '';
 

@@ -1,5 +1,5 @@
-// Decides when a part of the page that has a file of its own is loaded. A file that fails is tried again,
-// because the node may have been away only for a moment.
+// Some parts of the page have files of their own. Such a file is loaded when the part is needed. If this
+// fails, it is tried again, because the node may have been away only for a moment.
 
 import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -35,7 +35,7 @@ export class LatePart<T> {
 
 type ReportLoading = (part: LatePart<unknown>, loading: Promise<void>) => void;
 
-/** Contains the function to which `usePart` passes each loading. It reports loadings that fail (app.tsx). */
+/** Contains the function that reports a part whose loading fails (app.tsx). */
 export const PartLoading = createContext<ReportLoading>(() => undefined);
 
 /** Loads the part if it is needed, and draws the calling component again when loading succeeds or fails. */

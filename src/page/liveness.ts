@@ -24,8 +24,8 @@ const TICK_MS = 100;
 const SILENCE_MS = 350;
 /**
  * After this time without an answer, plus twice the latency, the node is considered away. In a local network
- * the latency is almost 0. The page thus shows the loss within a second of the last sign of life: after
- * `SILENCE_MS`, this time, and at most two ticks.
+ * the latency is almost 0. The page thus shows the loss within a second of the last sign of life, because
+ * `SILENCE_MS`, this time and two ticks are less than a second together.
  */
 const ANSWER_MS = 430;
 /**
@@ -64,14 +64,14 @@ export class InputWatch {
 }
 
 /**
- * Estimates the latency: the time that an answer takes. The first answer, and each slower one, is the new
- * estimate at once. Each faster answer lowers the estimate by half at most.
+ * Estimates the latency: the time that an answer takes. The time of the first answer, and of each answer
+ * that is slower than the estimate, is the new estimate. A faster answer lowers it by half at most.
  */
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
   /**
-   * The estimate that counts while the page is watched. Each time-out doubles this estimate, because the
-   * next answer may take even longer, and raises it to at least `ANSWER_MS`. An answer sets it back.
+   * The estimate that counts while the page is watched. A time-out doubles it, to at least `ANSWER_MS`,
+   * because the next answer may take even longer. An answer makes it equal to `estimateMs` again.
    */
   cautiousMs = FIRST_LATENCY_MS;
   #isKnown = false;
@@ -145,11 +145,11 @@ export class Liveness {
     if (this.#unansweredSince !== undefined && now - this.#unansweredSince >= answerMs)
       this.#setAnswering(false);
     const isSilent = now - this.#aliveAt >= SILENCE_MS;
-    // The last request may still be answered, so the next one waits for the latency, too.
+    // The last request may still be answered. So the wait for the next one is longer by the latency.
     const isRequestRecent = now - this.#requestedAt < SILENCE_MS + latencyMs;
     if (!isSilent || isRequestRecent) return;
     this.#unansweredSince ??= now;
-    // The request may take longer than `answerMs`, because a late answer still shows the latency.
+    // An answer that comes after `answerMs` still shows the latency, so the request ends only later.
     const timeoutMs = 2 * answerMs;
     void this.#request(now, timeoutMs).then((isAnswered) => {
       // A request that fails earlier, such as a refused one, tells nothing about the latency.
@@ -187,7 +187,10 @@ export class Liveness {
   }
 }
 
-/** `reboot` and `poweroff` are the actions of the event `power.action`; `restart` is that of the service. */
+/**
+ * `reboot` and `poweroff` are the actions of the event `power.action`. `restart` means that the service has
+ * announced its end (`bye`), without a power action shortly before (presence.ts).
+ */
 export type AbsenceReason = 'reboot' | 'poweroff' | 'upgrade' | 'restart';
 
 export interface AnnouncedAbsence {

@@ -108,24 +108,24 @@ function StepButton({ outputId, isUp }: { readonly outputId: number; readonly is
 }
 
 /**
- * Returns the first of these players that exists:
- * - the player of the last drawing, if it still plays
+ * Returns the first of these players that exists. `previous` is the result of the last drawing.
+ * - the previous player, if it still plays
  * - the first player that plays
- * - the player of the last drawing
+ * - the previous player
  * - the first player that is paused, because somebody may want to continue it
  * - the first player
  */
 export function currentPlayer(
   players: readonly PlayerRecord[],
-  last: PlayerRecord | undefined,
+  previous: PlayerRecord | undefined,
 ): PlayerRecord | undefined {
-  const lastPlayer = newestRecord(players, last);
-  const stillPlaying = lastPlayer !== undefined && isPlaying(lastPlayer) ? lastPlayer : undefined;
+  const previousPlayer = newestRecord(players, previous);
+  const stillPlaying = previousPlayer !== undefined && isPlaying(previousPlayer) ? previousPlayer : undefined;
   const paused = players.find(({ playback_status }) => playback_status === 'Paused');
-  return stillPlaying ?? players.find(isPlaying) ?? lastPlayer ?? paused ?? players[0];
+  return stillPlaying ?? players.find(isPlaying) ?? previousPlayer ?? paused ?? players[0];
 }
 
-/** Returns the present record of a player of an earlier drawing; undefined if the player is gone. */
+/** Returns the present record of the same player; undefined if the player is gone. */
 function newestRecord(
   players: readonly PlayerRecord[],
   player: PlayerRecord | undefined,
@@ -141,14 +141,14 @@ const KEPT_AFTER_TOUCH_MS = 4000;
  * moves under a finger. The element around the players needs the `touchListeners`.
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
-  /** The player that is drawn large unless somebody uses the players. */
+  /** The result of `currentPlayer`. It is drawn large unless somebody uses the players. */
   const preferred = useRef<PlayerRecord | undefined>(undefined);
   preferred.current = currentPlayer(players, preferred.current);
   // A count is kept in place of a boolean, because each further touch begins the time anew.
   const [recentTouches, setRecentTouches] = useState(0);
   const isInUse = recentTouches > 0;
   useLater(isInUse ? KEPT_AFTER_TOUCH_MS : undefined, () => setRecentTouches(0), [recentTouches]);
-  /** The player that was large in the last drawing. */
+  /** The player that was large in the last drawing. It stays large while somebody uses the players. */
   const drawn = useRef<PlayerRecord | undefined>(undefined);
   const keptPlayer = isInUse ? newestRecord(players, drawn.current) : undefined;
   const player = keptPlayer ?? preferred.current;

@@ -8,7 +8,7 @@ import { closeDialog, toggleWholeText } from './parts.js';
 
 /** An element that matches this can get the focus when an element within it has lost the focus. */
 const CONTAINERS = 'li, .card, section';
-/** At most this many elements of earlier focuses are remembered, so that the list stays short. */
+/** At most this many earlier elements stay remembered when the focus moves. */
 const OLDER_ELEMENTS_MAX = 8;
 
 function canHaveFocus(element: HTMLElement): boolean {
@@ -16,9 +16,9 @@ function canHaveFocus(element: HTMLElement): boolean {
 }
 
 /**
- * Gives the focus to the card around the focused element while this element is removed or disabled. If this
- * card is removed, too, an element that was remembered earlier gets the focus. Without this, keyboard and
- * screen reader would start again at the top of the page.
+ * If the focused element is removed or disabled, the card around it gets the focus. If this card is removed,
+ * too, an element that was remembered earlier gets the focus. Otherwise keyboard and screen reader would
+ * start again at the top of the page. A disabled element gets the focus back when it is enabled again.
  */
 class FocusKeeper {
   readonly #page: HTMLElement;
@@ -41,7 +41,7 @@ class FocusKeeper {
     // An element that was disabled may be enabled again by now.
     const canReturn = moved !== undefined && moved.to === activeElement && canHaveFocus(moved.from);
     if (canReturn) moved.from.focus();
-    // If the focus has just returned, `#remember` has run, and the first element is the one with the focus.
+    // If the focus has just returned, `#remember` has made `moved.from` the first element.
     const [focused, ...others] = this.#remembered;
     if (focused === undefined || canHaveFocus(focused)) return;
     // When the focused element is removed, the browser makes `body` the active element.

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { translate } from './language.js';
 import { useLive } from './node.js';
 
-/** The left end of the line: the smallest step of a peak, 0.001 (docs/events.md, "Levels"), in decibels. */
+/** The left end of the line. The smallest peak above 0 is 0.001 (docs/events.md, "Levels"), or -60 dB. */
 const FLOOR_DB = -60;
 
 /** The line's length, 0..1, for a peak of 0..1. It is in proportion to decibels, as hearing is. */
@@ -16,8 +16,8 @@ function lineLength(peak: number): number {
 
 /**
  * Calls `onPeak` with each new peak of the output's loudest channel, 0..1. There are up to ten peaks a
- * second, so the component is not drawn again for them. A later drawing does not replace `onPeak`, so this
- * function may use only refs.
+ * second, so the component is not drawn again for them. A later drawing of the same output does not replace
+ * `onPeak`, so `onPeak` may use only refs.
  */
 function usePeak(outputId: number, onPeak: (peak: number) => void): void {
   const live = useLive();

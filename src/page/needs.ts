@@ -27,8 +27,8 @@ const BACKEND_PLACES: Readonly<Partial<Record<ChildName, NeedPlace>>> = {
 const OTHER_PLACE: NeedPlace = { tab: 'node', section: 'system' };
 
 /**
- * The most urgent needs are first. A backend that is not enabled makes no need. The state may still contain
- * the units or the upgrade of such a backend, from before a reload of the configuration.
+ * The most urgent needs are first. The state may still contain the units or the upgrade of a backend that a
+ * reload of the configuration has disabled. They make no need.
  */
 export function needsOf(state: NodeState): readonly Need[] {
   return [...backendNeeds(state), ...unitNeeds(state), ...upgradeNeeds(state)];

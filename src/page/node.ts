@@ -9,8 +9,8 @@ export const ownNode = tonearm(new URL('.', location.href));
 
 /**
  * A connection that several tabs of the browser may share. It has no `ready`, because the tabs get their
- * first states at different times. Unlike that of `Live`, its `subscribe` does not call the listener at
- * once, but only at changes.
+ * first states at different times. Its `subscribe` calls the listener only at changes. The `subscribe` of
+ * `Live` also calls it at once.
  */
 export type PageLive = Omit<Live, 'ready'>;
 

@@ -107,7 +107,7 @@ function without(notices: readonly FailureNotice[], title: string): readonly Fai
   return notices.filter((notice) => notice.title !== title);
 }
 
-/** True if the focused element, which was pressed last, is in the lower half of the screen. */
+/** True if the focused element, usually the control just pressed, is in the lower half of the screen. */
 function isFocusLow(): boolean {
   const { activeElement, body } = document;
   if (activeElement === null || activeElement === body) return false;
@@ -132,6 +132,7 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
   const { title, sentence, detail } = notice;
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
+    // If the notice is in use when its time ends, it stays for the same time once more.
     const timer = setInterval(() => {
       const hasPointerOrFocus = card.current?.matches(':hover, :focus-within');
       const isOpen = card.current?.querySelector('[open]');

@@ -24,7 +24,7 @@ export function OutputSheet({ onClose, ...places }: OutputSheetProps) {
   );
 }
 
-/** A component of its own, so that its failures are reported in the sheet. */
+/** A component of its own, because only components within `Sheet` report their failures in the sheet. */
 function Places({ output: current, outputs }: Omit<OutputSheetProps, 'onClose'>) {
   const node = useNode();
   const playOn = (id: number): Promise<unknown> => node.setDefaultOutput(id, { move: true });

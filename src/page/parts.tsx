@@ -224,8 +224,8 @@ export function useGrowing(total: number, step: number, place: QueuePlace = 'fir
   // A layout effect runs within the drawing. So with the place `first`, the list's next piece is queued at
   // once, in front of the pieces of all other lists.
   useLayoutEffect(() => {
-    // Without this limit, a list that becomes shorter and then longer again would draw all its new entries
-    // in one frame.
+    // The last piece may have fewer than `step` entries, so `drawn` may exceed `total` a little. Without the
+    // limit, a list that becomes shorter and then longer again would draw all its new entries in one frame.
     if (drawn > total + step) setDrawn(total + step);
     return drawn < total ? queue.add(() => setDrawn(drawn + step), place) : undefined;
   }, [drawn, total, step, place, queue]);

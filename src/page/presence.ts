@@ -6,7 +6,7 @@ import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Liveness } from './livene
 import type { PageLive } from './node.js';
 import { SharedLive } from './shared-live.js';
 
-/** An announced reason stays the reason if the service says that it ends (`bye`) within this time. */
+/** A `bye` (the service ends) within this time after an announced reason does not replace that reason. */
 const BYE_AFTER_REASON_MS = 5 * 60_000;
 /** This is enough for several round trips of a second each. */
 const DOCUMENT_TIMEOUT_MS = 15_000;
@@ -38,7 +38,8 @@ export class Presence {
       // A hidden page must not cost the node anything.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
-        // The stream may be opened again although the node was not away. The status then stays `live`.
+        // The status stays `live` if the stream is opened again although the node was not away. So only a
+        // change to `live` counts.
         const isNewlyLive = status === 'live' && this.#previousStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
         // A page that is live for the first time has just been loaded, so there is no newer page.

@@ -11,8 +11,8 @@ export interface RoomVolume {
 
 export interface Proportion {
   /**
-   * The room's volume before the slider moved it. If all rooms were silent then, the base is the slider's
-   * first volume. The rooms keep the proportion of their bases.
+   * The volume that the room had before the slider moved. The rooms keep the proportion of their bases. If
+   * all rooms were at 0, each base is the first volume that the slider has set.
    */
   readonly base: number;
   /** The volume to which the slider has set the room last. */
@@ -33,9 +33,12 @@ export function loudest(rooms: readonly RoomVolume[]): number {
 }
 
 /**
- * Returns the proportions with which the loudest room has `volume`. No room gets more than its own limit.
- * `previous` was returned by the call before. If somebody else has set a room since that call, the room's
- * volume is its new base. If all bases are 0, all rooms get the same volume.
+ * Returns the proportions with which the loudest room has `volume`. For example, if this is 0.6, rooms at
+ * 0.2 and 0.4 get 0.3 and 0.6. No room gets more than its own limit. If all bases are 0, all rooms get the
+ * same volume.
+ *
+ * `previous` is the result of the last call. If somebody else has set a room since then, the room's volume
+ * is its new base.
  */
 export function proportionsAt(
   rooms: readonly RoomVolume[],

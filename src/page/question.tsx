@@ -23,7 +23,7 @@ export function QuestionButton(props: QuestionProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const close = (): void => dialog.current?.close();
-  // A failure closes the dialog, too, because its notice would be behind the open dialog.
+  // A failure closes the dialog, too. Otherwise the notice of the failure would be behind the dialog.
   const sendAndClose = (): Promise<unknown> => send().finally(close);
   const [isBusy, begin] = useAction(sendAndClose, failureTitle);
   return (

@@ -4,7 +4,7 @@
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
 
-/** The app for each program that receives sound. The pattern is found in the name of the program's unit. */
+/** A unit whose name matches the pattern receives sound from the app. */
 const RECEIVERS: readonly (readonly [pattern: RegExp, app: string])[] = [
   [/spotifyd|librespot|raspotify/, 'Spotify'],
   [/shairport|airplay/, 'AirPlay'],

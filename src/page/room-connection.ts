@@ -23,9 +23,9 @@ const PROBE_TIMEOUT_MS = 4000;
 const HTTPS_PORT = 443;
 
 /**
- * `shut`: the node does not let this page in, or the browser refuses its http address. `blocked`: this
- * page's own policy forbids the connection, because the policy was made before the node or its address was
- * known.
+ * `shut`: the node does not let this page in, or the browser refuses the node's http address. `blocked`: the
+ * content security policy of this page forbids the connection. The page got this policy when it was loaded,
+ * and the node or its address was not known then.
  */
 export type RoomStatus = 'connecting' | 'live' | 'away' | 'shut' | 'blocked';
 
@@ -37,8 +37,9 @@ export function nodeUrls({ addresses, host, port, path }: NodeRecord): readonly 
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
   const pathWithoutQuery = path.replace(/[?#].*$/, '');
   const folder = pathWithoutQuery.replace(/\/[^/]*$/, '');
-  const names = [...new Set([...addresses, host])].map((name) => (name.includes(':') ? `[${name}]` : name));
-  const origins = names.map((name) => originOf(`${scheme}://${name}:${port}`));
+  // In a URL, an IPv6 address is in brackets.
+  const hosts = [...new Set([...addresses, host])].map((name) => (name.includes(':') ? `[${name}]` : name));
+  const origins = hosts.map((urlHost) => originOf(`${scheme}://${urlHost}:${port}`));
   return origins.filter((origin) => origin !== undefined).map((origin) => origin + folder);
 }
 
@@ -114,14 +115,14 @@ export class RoomConnection {
     if (this.#isShut) return 'shut';
     // A connection has a `problem` after an attempt that has failed.
     if (connection.problem === undefined && connection.status === 'connecting') return 'connecting';
-    // If there is a state, the browser has not refused an earlier connection to this address.
+    // A browser that refuses this address lets no state come. So with a state, the node is only away.
     return isMixedContent(this.#url) && !this.hasState ? 'shut' : 'away';
   }
 
   /**
-   * True if this page's policy blocks all URLs of the node. If the node has moved, it is enough that the
-   * policy blocks the URL that is used now. The URL with the node's name below `.local` stays the same, and
-   * so stays allowed, but not every device finds such names.
+   * True if this page's policy blocks all URLs of the node. If the node has moved, only the URL that is used
+   * now counts. The policy still allows the URL with the node's name below `.local`, which stays the same,
+   * but not every device finds such a name.
    */
   get #isBlocked(): boolean {
     const isUrlBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');

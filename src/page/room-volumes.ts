@@ -11,8 +11,8 @@ const percentOf = (volume: number): number => Math.round(volume * 100);
 /** Sends a room's volumes, one request at a time. If several volumes wait, only the newest is sent. */
 class VolumeSender {
   /**
-   * The volumes, in percent, that an outdated record of the room may have: those that the record had at each
-   * `send`, and those that were sent.
+   * An outdated record of the room has one of these volumes, in percent. Each call of `send` adds two: the
+   * one that the record has at that time, and the one to send.
    */
   readonly #olderPercents = new Set<number>();
   #next: { readonly volume: number; readonly set: VolumeSetter } | undefined;
@@ -27,7 +27,8 @@ class VolumeSender {
 
   /** True while the room's record may still lack the last volume that was sent. */
   get #isSettling(): boolean {
-    // The device's clock may be set back after the request. The difference is negative then.
+    // If the device's clock was set back after the request, the difference may be negative for hours.
+    // Without `Math.abs`, this would count as settling.
     return this.#sending !== undefined || Math.abs(Date.now() - this.#sendingEndedAt) < SETTLE_MS;
   }
 

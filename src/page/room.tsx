@@ -14,8 +14,8 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
   const state = live?.state;
   /** Why the room cannot be controlled; undefined if it can. */
   const obstacle = STATUS_TEXTS[status];
-  // The state has backends once the node has sent its first events. It stays on the page, with the volume,
-  // when the room can no longer be controlled.
+  // The state has backends once the node has sent its first events. A room that can no longer be controlled
+  // keeps its state, so its volume stays on the page.
   const isKnown = state !== undefined && state.backends.size > 0;
   const isPlayingNow = player !== undefined && obstacle === undefined && isPlaying(player);
   return (

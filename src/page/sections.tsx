@@ -19,7 +19,7 @@ import type { SectionId, TabId, View } from './view.js';
 interface SectionState extends NodeState, Pick<Parameters<typeof Streams>[0], 'streamsFolding'> {
   /** The player that is drawn large, and the output that `mainOutput` finds for it. */
   readonly current: { readonly player: PlayerRecord | undefined; readonly output: OutputRecord | undefined };
-  /** These listeners keep the large player the same while somebody uses the players. */
+  /** These listeners notice that somebody uses the players. The large player does not change meanwhile. */
   readonly touchListeners: ReturnType<typeof useLargePlayer>['touchListeners'];
   readonly nodeFolding: Folding;
 }
@@ -35,8 +35,8 @@ interface SectionRow {
 }
 
 /**
- * This part comes with the same file as `SOUND_TAB`, but is drawn in the section of the outputs, which does
- * not wait for the file.
+ * This is in the same file as `SOUND_TAB`. It is a part of its own, because it is drawn in the section of
+ * the outputs, and that section does not wait for the file.
  */
 const PLAY_FROM_COMPUTER = new LatePart(async () => (await import('./sound-tab.js')).PlayFromComputer);
 const SOUND_TAB = new LatePart(() => import('./sound-tab.js'));
@@ -79,7 +79,7 @@ const SECTIONS_PER_FRAME = 1;
 
 const TABS: readonly TabId[] = ['music', 'sound', 'node'];
 
-/** The tabs of a node, even while the backends behind them are away. */
+/** The tabs that a node has. A tab stays while its backends are away. */
 export function tabsOf({ backends }: Pick<NodeState, 'backends'>): readonly TabId[] {
   const hasTab: Readonly<Record<TabId, boolean>> = {
     music: backends.has('audio') || backends.has('players'),
@@ -157,11 +157,12 @@ export function Sections({ state: pageState, only }: SectionsProps) {
     ({ part, content }) => content() === undefined && part?.failures === 0,
   );
   const loaded = firstLoading < 0 ? displayed : displayed.slice(0, firstLoading);
-  // With 'last', the next section waits until no list grows any more.
+  // With 'last', each further section waits until the lists of the drawn sections are complete, because a
+  // list that grows would move it down.
   const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
   const drawn = loaded.slice(0, drawnCount);
-  // With `only`, page.css draws the sections without their columns. An empty column then takes no space, so
-  // all columns can be here. The column of the node cannot be folded then, so it is a plain one.
+  // With `only`, page.css draws the sections as if they were in no columns. An empty column takes no space
+  // there, so none needs to be left out. The column of the node is a plain one, because it cannot be folded.
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>

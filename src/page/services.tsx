@@ -77,7 +77,7 @@ const RESTARTED: DisplayedState = { text: 'restarted', tone: 'good', verb: 'stop
 function knownState({ active_state = 'inactive', exists, running }: ServiceRecord): DisplayedState {
   if (!exists) return { text: 'missing', tone: 'bad' };
   const state = STATES[active_state];
-  // A unit may be active although no program of it runs, such as a timer.
+  // Some active units, such as timers, have no program that runs.
   return active_state === 'active' && running ? { ...state, text: 'running' } : state;
 }
 
@@ -176,6 +176,7 @@ const FAILURE_TITLES = { start: 'couldNotStart', stop: 'couldNotStop', restart: 
 /** "Restarted" is displayed for this time, because a restart leaves the unit's own state as it was. */
 const CONFIRMATION_MS = 2000;
 
+/** The command whose effect is displayed instead of the unit's known state. */
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
 
 /**
@@ -200,7 +201,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   // If systemd reports no change in this time, the known state is displayed again.
   useLater(isAccepted ? displayMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
-    // The unit has a new state, which is displayed instead of the command's.
+    // After the answer, a new state of the unit is displayed at once. Only "Restarted" stays.
     if (isAccepted && !hasRestarted) setCommand(undefined);
   }, [active_state]);
   const run = (requested: Verb): void => {
@@ -218,7 +219,8 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const known = knownState(service);
   if (verb === undefined) return { displayed: known, run };
   if (!hasRestarted) return { displayed: DURING_COMMAND[verb], run };
-  // A unit that cannot be stopped has ended since the restart, or is ending.
+  // If the unit cannot be stopped now, it has ended since the restart, or is ending. So it is not displayed
+  // as restarted.
   const canBeStopped = known.verb === 'stop';
   return { displayed: canBeStopped ? RESTARTED : known, run };
 }

@@ -27,8 +27,8 @@ type Update =
 const RELAYED_EVENTS: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
 /**
- * After a longer silence of the holder, another tab takes over. An open stream brings an event every 10 s or
- * sooner.
+ * After a longer silence of the holder, another tab takes over. A holder with an open stream is never silent
+ * for so long, because the stream brings an event every 10 s or sooner.
  */
 const SILENCE_MAX_MS = 20_000;
 /**
@@ -43,6 +43,7 @@ type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEv
 export class SharedLive implements PageLive {
   readonly node: Tonearm;
   readonly #options: SharedOptions;
+  /** The value's type is `never` here, because each slice has values of another type. */
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
   readonly #tabs: Tabs<Update>;
   readonly #closing = new AbortController();
@@ -162,8 +163,9 @@ export class SharedLive implements PageLive {
 
   /**
    * Shows the state of this tab's own connection. If the tab has just become the holder, the inherited state
-   * stays until the connection has received the node's state. If an attempt to connect fails before that,
-   * the inherited state is shown as lost.
+   * stays until the connection has received a snapshot. If an attempt to connect fails before that, the
+   * inherited state is displayed as lost. After the snapshot, only the values that it lacks are inherited,
+   * until they are fetched.
    */
   #showOwn(state: NodeState): void {
     const inherited = this.#inheritedState;

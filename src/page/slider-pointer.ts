@@ -12,7 +12,7 @@ interface PointerOptions {
   readonly takeFocus: () => void;
   /** Called for each notch of the wheel: 1 is up, -1 is down. If undefined, the wheel scrolls the page. */
   readonly onWheel: ((direction: number) => void) | undefined;
-  /** A gesture ends without a value if this changes, for example because the next track has begun. */
+  /** Identifies what the slider is about, such as a track. If it changes, a gesture ends without a value. */
   readonly subjectId: string | undefined;
   readonly onGrab: () => void;
   readonly onMove: (position: number) => void;
@@ -53,9 +53,9 @@ export function usePointer(
       isDown.current = value;
     };
     for (const begin of ['pointerdown', 'touchstart']) slider?.addEventListener(begin, () => setDown(true));
-    // A timer waits, because the browser still sets its own value right after these events. `keydown` is for
-    // a browser that has not sent the end of a pointer. `pointercancel` is missing here, because a finger
-    // that scrolls the page stays down after it.
+    // The browser still sets its own value right after these events, so the pointer counts as down until the
+    // timer ends. `keydown` is here, because a browser may not have sent the end of a pointer.
+    // `pointercancel` is not: it comes when a finger begins to scroll, and this finger is still down.
     for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'])
       slider?.addEventListener(end, () => setTimeout(() => setDown(false)));
     // A wheel listener delays the scrolling of the page, so there is none without `onWheel`.
@@ -64,8 +64,8 @@ export function usePointer(
       slider?.addEventListener('wheel', (event) => {
         if (slider.matches(':disabled')) return;
         event.preventDefault();
-        // Firefox reports a notch in lines, often three. One line already counts as a notch, because a
-        // touchpad's small movements are always in pixels.
+        // Firefox reports a notch in lines, often three. The small movements of a touchpad are always in
+        // pixels, so lines need not be added up: already one line counts as a notch.
         const unitPx = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : NOTCH_MIN_PX;
         rolledPx += event.deltaY * unitPx;
         if (Math.abs(rolledPx) < NOTCH_MIN_PX) return;
@@ -128,13 +128,14 @@ function followGesture(
   listen('pointermove', (event) => {
     const dx = Math.abs(event.clientX - down.clientX);
     const dy = Math.abs(event.clientY - down.clientY);
+    // A finger that moves up or down scrolls the page.
     const isSideways = dx > MOVEMENT_MIN_PX && dx > dy;
     if (isDrag || isSideways) drag(event);
     else if (dy > MOVEMENT_MIN_PX) ended.abort();
   });
   listen('pointerup', ({ clientX: x }) => {
     ended.abort();
-    // The browser sends the `mousedown` of a finger only after the gesture, so this takes the focus.
+    // The `mousedown` of a finger comes only after the gesture, so the focus is taken here, too.
     latest.current.takeFocus();
     if (isDrag) latest.current.onEnd(positionAt(x));
     else latest.current.onTap(positionAt(x));

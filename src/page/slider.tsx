@@ -31,11 +31,11 @@ interface SliderProps {
   /** True if a mouse wheel changes the value. Otherwise the wheel scrolls the page. */
   readonly hasWheel?: boolean;
   /**
-   * True if a drag sets only the value at its end, and a tap sets its value at once instead of approaching it
-   * in steps. This is for the position in a track, because the music would jump at each value in between.
+   * True if no values in between are set: a drag sets only its last value, and a tap sets its value in one
+   * step. The position in a track needs this, because the music would jump at each of them.
    */
   readonly setsOnRelease?: boolean;
-  /** A drag or a tap ends without a value if this changes, for example because the next track has begun. */
+  /** Identifies what the slider is about, such as a track. If it changes, a gesture ends without a value. */
   readonly subjectId?: string;
 }
 
@@ -115,9 +115,9 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // While the slider moves by itself, the announced step may be outdated, so a key starts from the
-            // current step. If the native slider has another step than the announced one, a key has moved it
-            // since the last drawing. The next key then starts from the step of the native slider.
+            // A key moves the native slider from the step that it has. While the value moves by itself, this
+            // is the announced step, which may be outdated, so the current one replaces it. If it is another
+            // step, an earlier key has set it since the last drawing, and this key goes on from there.
             const hasAnnouncedStep = field.valueAsNumber === announcedStep;
             if (isMovingByItself && hasAnnouncedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
@@ -151,7 +151,7 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
   // The node rounds its values, so it may report a value that is half a step away from the one that was set.
   const isSameStep = (a: number, b: number): boolean => Math.abs(a - b) < step * 0.6;
   const control = useControl(value, send, couldNotSet(label), isSameStep);
-  /** The step that a movement has reached, while it is displayed and not yet sent. */
+  /** The step that a movement has reached. It is displayed, but is sent only when the movement ends. */
   const [preview, setPreview] = useState<number>();
   const maxStep = Math.round((max - min) / step);
   // Without `toFixed`, 3 * 0.1 would be sent as 0.30000000000000004.
@@ -178,9 +178,9 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setStep(steps);
       setPreview(undefined);
     },
-    // With `setsOnRelease`, the preview is displayed during a drag, so the control is not grabbed. A grabbed
-    // control keeps the value that it had at the grab. After a drag without a value, it would display this
-    // old value for a while.
+    // With `setsOnRelease`, a drag displays the preview, so the control need not be grabbed. It must not be,
+    // either: a grabbed control keeps its value of that time. If the drag then ended without a value, the
+    // control would display the old value for a while.
     grab: setsOnRelease ? () => undefined : control.grab,
     release: (): void => {
       setPreview(undefined);
@@ -198,9 +198,9 @@ function SliderText({ value, text, ends }: Pick<SliderProps, 'value' | 'text' | 
 }
 
 /**
- * The step to set after the browser has moved the native slider by a key. A change by one step was made by an
- * arrow key, which moves by `stepsPerKey` here. The browser decides the direction, because it knows scripts
- * from right to left.
+ * The step to set after a key has moved the native slider. A move by one step comes from an arrow key, and
+ * becomes a move by `stepsPerKey`. For example, if this is 5, a move from 20 to 21 becomes one to 25. The
+ * direction stays that of the browser, which knows scripts from right to left.
  */
 function stepAfterKey(before: number | undefined, after: number, stepsPerKey: number): number {
   if (before === undefined || Math.abs(after - before) !== 1) return after;

@@ -98,11 +98,13 @@ function usePacedStreams(streams: readonly ClientRecord[]): readonly ClientRecor
   const queue = useContext(PageDrawQueue);
   const redraw = useRedraw();
   /**
-   * The displayed records by id. A record that has changed is deleted and then added at the end, so that the
-   * next frame begins with the others.
+   * The displayed records by id. A record that is drawn anew goes to the end of the map, so that the next
+   * frame begins with those that still wait.
    */
   const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
+  // A changed record is deleted here, and its latest version is added below. If too many have changed, the
+  // others stay as they are until the next frame.
   let changedCount = 0;
   for (const [id, displayedStream] of [...displayed]) {
     const latestStream = latest.get(id);

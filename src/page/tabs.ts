@@ -93,7 +93,7 @@ export class Tabs<U> {
 
   /**
    * Call this when the tab has become visible or hidden. A visible tab claims, and so takes the stream
-   * from a hidden holder. A hidden holder claims, so that a visible tab objects.
+   * from a hidden holder. A hidden holder claims, so that a visible tab objects and takes the stream.
    */
   noteVisibility(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
@@ -136,6 +136,7 @@ export class Tabs<U> {
 
   #follow(holder: Tab): void {
     const roleBefore = this.#role;
+    // Only a tab that already followed this holder is sure to have the holder's state.
     const lacksState = roleBefore !== 'follower' || holder.since !== this.#holder?.since;
     this.#role = 'follower';
     this.#holder = holder;
@@ -165,8 +166,8 @@ export class Tabs<U> {
       return;
     }
     const isBetterHolder = this.#holder === undefined || ranksBefore(sender, this.#holder);
-    // The sender ranks before this tab, so a holder or candidate becomes its follower. A follower stays with
-    // its holder, or changes to a sender that ranks before this holder.
+    // The sender ranks before this tab, so a holder or candidate follows the sender. A follower does so only
+    // if the sender is already its holder, or ranks before its holder.
     if (!isFollower || isFromHolder || isBetterHolder) this.#follow(sender);
   }
 

@@ -113,9 +113,10 @@ export function contrastOf(one: Colour, other: Colour): number {
 const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
- * The search for the ground and the accent begins with these values. Each of the two must have enough
- * contrast with its `greys`. Each grey stands for a colour of page.css, such as `--quiet`. The ground or
- * accent has a little less contrast with the grey than with this colour, so the test of the grey is enough.
+ * The search for the ground and the accent begins with these values. The ground must have enough contrast
+ * with each of its `greys`, and the accent with each of its own. Each grey stands for a colour of page.css:
+ * `grey(0x63)`, for example, for the light `--quiet`. The contrast with the grey is a little lower than that
+ * with the colour itself. So if it is enough, the contrast with the colour is enough, too.
  */
 interface Scheme {
   readonly ground: {

@@ -16,9 +16,9 @@ const TRACKS_PER_FRAME = 10;
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /**
- * Requests the whole of a long tracklist, because the event stream has only the first tracks. Returns these
- * before the first response, and after a failed request. Returns the previous response while a changed
- * tracklist is requested.
+ * Requests the whole of a long tracklist, because the event stream has only its first tracks. The first
+ * tracks are returned before the first response, and after a failed request. While a changed tracklist is
+ * requested, the previous response is returned.
  */
 function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
@@ -120,6 +120,10 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   const [isUnderWay, setUnderWay] = useState(false);
   /** True from the request until its answer. */
   const [isPending, setPending] = useState(false);
+  /**
+   * Keeps the cleanup of the effect from sending the removal after `undo`. This is a ref, because the
+   * cleanup has only the states of an earlier drawing.
+   */
   const isUndone = useRef(false);
   useEffect(() => {
     if (!isUnderWay) return undefined;

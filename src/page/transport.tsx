@@ -157,7 +157,8 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const clamped = (us: number): number => Math.min(us, length);
   if (position === undefined) return null;
   if (control === 'absent') return <p class="quiet">{clockText(position)}</p>;
-  // Because of `key`, a drag ends when another player takes the place of this one.
+  // The `key` ends a drag when another player takes the place of this one, and `subjectId` when another
+  // track begins. A track may have no id, so its title and length are in `subjectId`, too.
   return (
     <Slider
       key={bus_name}
@@ -221,6 +222,7 @@ export function Cover({ player, onPicture }: CoverProps) {
   const { bus_name } = player;
   const isLastCover = !hasTrack(player) && lastCover.current.player === bus_name;
   const lastAddress = isLastCover ? lastCover.current.address : '';
+  // This is the address of the track's cover; without a track, that of the player's last cover; else empty.
   const address = hasCover ? `${node.coverUrl(bus_name)}?of=${hashOf(identity)}` : lastAddress;
   useEffect(() => {
     if (address === '') onPicture?.(undefined);
@@ -246,7 +248,10 @@ export function Cover({ player, onPicture }: CoverProps) {
   );
 }
 
-/** With `showsLastCover`, the last cover of the browser's tab is drawn, if there is one (last-cover.tsx). */
+/**
+ * With `showsLastCover`, the last cover that this tab has stored is drawn, if there is one (last-cover.tsx).
+ * It may be that of another player.
+ */
 export function NoCover({ showsLastCover }: { readonly showsLastCover: boolean }) {
   return showsLastCover ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }

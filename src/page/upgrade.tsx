@@ -50,6 +50,7 @@ function headline(upgrade: NonNullable<NodeState['upgrade']>): string {
   return translate(current === '' ? 'unknownVersion' : 'upToDate');
 }
 
+/** `QuestionButton` draws nothing if the node may not be changed. */
 function UpgradeButton({ latest }: { readonly latest: string }) {
   const node = useNode();
   const version = { version: isolated(latest) };

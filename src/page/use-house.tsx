@@ -72,9 +72,8 @@ function withLabels(rooms: readonly PlayingRoom[]): readonly NamedRoom[] {
 }
 
 function ownLabel({ live, name, status, output, lastLabel }: PlayingRoom): string {
-  // A room that is not live keeps its last label, because its output may be unknown now: a node that was
-  // switched off may have lost its outputs before the connection ended. A node with a new address has no
-  // state at first.
+  // A room that is not live keeps its last label, because its state may lack the output. A node that is
+  // switched off may lose its outputs before its connection. A node with a new address has no state yet.
   const outputLabel = status === 'live' ? output?.label : lastLabel;
   return outputLabel ?? live?.state.server?.hostname ?? name;
 }

@@ -5,7 +5,7 @@ export interface View {
   readonly isWall: boolean;
   /** `?view=house`: all rooms of the house. */
   readonly isHouse: boolean;
-  /** `?only=outputs,players`, as in a frame of another page: the sections to show; undefined means all. */
+  /** `?only=outputs,players`: only these sections, for a frame of another page. Undefined means all. */
   readonly only: ReadonlySet<SectionId> | undefined;
 }
 

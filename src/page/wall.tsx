@@ -42,10 +42,12 @@ export function Wall({ state, player, output, name }: WallProps) {
   const artist = hasNoTrack ? '' : artistAndAlbum(player);
   const next = player === undefined ? undefined : nextTitle(player, state.tracklists);
   const isSilent = !isSounding(state) && (player === undefined || !isPlaying(player));
-  // A player without a track shows its last cover, which would be wrong while another stream sounds.
+  // There are three cases. A track has its own cover. Without a track, a silent wall shows the last cover.
+  // While another stream sounds, the last cover would be wrong, so an icon is drawn in its place.
   const playerOfCover = hasNoTrack && !isSilent ? undefined : player;
   return (
     <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
+      {/* The ground is the same cover, but blurred (page.css). */}
       <div class="wall-ground">{playerOfCover === undefined ? null : <Cover player={playerOfCover} />}</div>
       {playerOfCover === undefined ? (
         <div class="cover" aria-hidden="true">

@@ -26,7 +26,7 @@ export interface ChildContext {
   readonly askWithinMs: number;
   /** Returns true while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** Called when a pong has arrived, and also when the thread has ended, so that no pong can arrive. */
+  /** Called when a pong has arrived, and when the thread has ended, because then none can arrive. */
   readonly onPong: () => void;
 }
 
@@ -39,6 +39,7 @@ type ThreadPhase = 'resting' | 'starting' | 'running' | 'ending';
 
 /** A thread's messages other than changes. */
 type OtherItem = Exclude<ActorItem, Change>;
+/** One function for each kind: `level` has a function that takes the item of kind `level`. */
 type Handlers<Item extends { readonly kind: string }> = {
   readonly [Kind in Item['kind']]: (item: Extract<Item, { readonly kind: Kind }>) => void;
 };
@@ -62,8 +63,8 @@ export class Child {
    */
   #deaths: readonly number[] = [];
   /**
-   * The present thread; undefined if there is none. A callback for one thread keeps this thread in a
-   * constant, so that it never sends to a later one.
+   * The present thread; undefined if there is none. A callback that answers a thread copies this member
+   * beforehand, so that the answer never goes to a later thread.
    */
   #incarnation: Incarnation | undefined;
   #cancelTimer: () => void = () => undefined;
@@ -211,12 +212,19 @@ export class Child {
 
   #unavailable(): Answer {
     const { last } = this.#health;
-    // A child without a report has not been started yet. The detail of a report does not explain a stop.
+    // A child without a report has not been started yet. The last detail is not the reason of a stop.
     const state = last === undefined ? 'connecting' : (this.#stopState ?? last.state);
     const reason = this.#stopState === undefined ? last?.detail : undefined;
     return failure('unavailable', `The ${this.name} backend is ${stateWithReason(state, reason)}`);
   }
 
+  /**
+   * There are three cases:
+   * - The child is being stopped.
+   * - Its thread was `ending`. Commands that have come meanwhile are not settled: the next thread gets them.
+   * - The thread has died. `#died` changes the health before the commands are settled, so that a client that
+   *   gets the fault finds the reason in `/health`.
+   */
   #threadEnded(incarnation: Incarnation, death: Death): void {
     for (const items of incarnation.close()) this.#deliver(items);
     this.#incarnation = undefined;
@@ -227,11 +235,9 @@ export class Child {
       this.#health.log('warn', 'backend did not stop cleanly', { detail: death.reason });
     if (this.#stopState !== undefined) this.#finishStop();
     else if (this.#phase === 'ending') {
-      // Commands that have come while the thread was stopping are not settled: the next thread gets them.
       this.#restOrStartAgain();
       return;
     }
-    // `#died` has changed the health already, so a client that gets the fault finds the reason in `/health`.
     this.#commands.settleAll(this.#unavailable());
     this.#firstMessage.reach();
   }
@@ -246,7 +252,7 @@ export class Child {
     this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${suffix}` }, stack);
   }
 
-  /** The listener gets everything in the order of sending, so changes come before the answer after them. */
+  /** Items are passed on in the order of sending: a change that was sent before an answer goes first. */
   readonly #deliver = (items: FromActor): void => {
     const { listener } = this.#context;
     const changes: Change[] = [];
@@ -268,8 +274,9 @@ export class Child {
   };
 
   /**
-   * `K` ties the item to the handler of its kind. For a plain union the compiler would refuse the call. The
-   * compiler does not conclude from `Extract` that `item.kind` is `K`, so the type adds this.
+   * `K` is the one kind that the item and its handler have in common. Without `K` the compiler would refuse
+   * the call, because no handler takes items of all kinds. The compiler does not conclude from `Extract`
+   * that `item.kind` is `K`, so the type adds this.
    */
   #handle<K extends OtherItem['kind']>(
     item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },

@@ -15,7 +15,7 @@ import {
 import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {
-  /** The time between two beats. No thread gets its first ping before this age. */
+  /** The time between two beats, and the least age of a thread for its first ping. */
   readonly everyMs: number;
   /** A thread that has sent no message gets its first ping only at this age, because it may still load. */
   readonly loadMs: number;
@@ -38,14 +38,14 @@ export const HEARTBEAT: HeartbeatPolicy = {
 
 /**
  * A thread counts as idle if the utilization of its event loop, 0..1, is below this value. A thread that
- * hangs keeps its loop busy, but the loop of an idle thread was busy for at most 0.3 s since the last beat
- * (1 % of 30 s).
+ * hangs keeps its loop busy. So a thread that was busy for less than 0.3 s since the last beat (1 % of 30 s)
+ * need not be pinged.
  */
 const IDLE_UTILIZATION = 0.01;
 
 /**
  * With this utilization or more, a thread counts as busy all the time. The value is less than 1, because
- * reading the clocks takes some time, and the loop may have idled just after the ping.
+ * reading the clocks takes some time, and because a thread may begin to hang a moment after the ping.
  */
 const BUSY_UTILIZATION = 0.95;
 
@@ -135,6 +135,7 @@ export class Incarnation {
 
   #deliverStorm(): void {
     const storm = this.#takeStorm();
+    // The storm is empty if the thread ended meanwhile, because `close` has taken it then.
     if (this.#isKilled || storm.length === 0) return;
     this.#onBatch(storm);
     this.#deliveredAt = this.#clock.monotonic();
@@ -209,8 +210,8 @@ export class Incarnation {
   }
 
   /**
-   * Returns the batches that were not delivered, oldest first, and none of a killed thread. A thread's last
-   * messages explain its death, and Node does not guarantee that they arrive before its end.
+   * Returns the batches that were not delivered, oldest first. The list of a killed thread is empty. A
+   * thread's last messages explain its death, and Node does not guarantee that they arrive before its end.
    */
   close(): FromActor[] {
     const batches = this.#isKilled ? [] : this.#unreadBatches();

@@ -50,7 +50,10 @@ export function createLogger(level: LogLevel, output: Pick<LogOutput, 'write'> =
   };
 }
 
-/** JSON escapes only some of the characters that a terminal obeys. */
+/**
+ * The fields are made printable although they become JSON, because JSON escapes only some of the characters
+ * that a terminal obeys.
+ */
 function printableFields(fields: LogFields): LogFields {
   const entries = Object.entries(fields).map(([name, value]) => {
     if (typeof value !== 'string') return [name, value];
@@ -136,9 +139,9 @@ function statsOfOutput(): Stats | undefined {
 }
 
 /**
- * journald may stop reading. Node makes a stream socket non-blocking when a `Socket` is made for it. This
- * `Socket` is used for nothing else, and stays open until the process ends. Sockets of other kinds still
- * block, because Node cannot make a `Socket` for them.
+ * If journald stopped reading, a write to its socket would block the daemon. Node makes a stream socket
+ * non-blocking when a `Socket` is made for it. This `Socket` is used for nothing else, and stays open until
+ * the process ends. Sockets of other kinds still block, because Node cannot make a `Socket` for them.
  */
 function makeSocketNonBlocking(): void {
   try {

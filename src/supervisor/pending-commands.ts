@@ -38,9 +38,9 @@ export class PendingCommands {
   }
 
   /**
-   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post` the command waits
-   * for `postQueued`. If its deadline passes before, it is never posted. The thread drops a command that it
-   * takes up after the deadline (actors/runtime.ts).
+   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post` the command is
+   * queued until `postQueued`. If its deadline passes while it is queued, it is never posted. The thread
+   * drops a command that it takes up after the deadline (actors/runtime.ts).
    */
   async add(command: Command, post: PostCommand | undefined): Promise<Answer> {
     if (this.#pending.size >= PENDING_MAX)

@@ -10,14 +10,14 @@ export interface ChildSpec {
   readonly actorFile: string;
   readonly isEnabled: (settings: Settings) => boolean;
   /**
-   * How long the actor may take to stop before its thread is killed. If the shutdown has less time left than
-   * all children may take together, each gets only a part of its time (`stopTimeMs`). The sum for all
-   * children must stay below 4 s, because the whole process has 5 s (docs/configuration.md, "Command line").
+   * How long the actor may take to stop before its thread is killed. If the time left for the shutdown is
+   * shorter than the sum for all children, each child gets only a part of its time (`stopTimeMs`). This sum
+   * must stay below 4 s, because the whole process has 5 s (docs/configuration.md, "Command line").
    */
   readonly stopWithinMs: number;
   /**
    * True if a command starts the thread, and a minute without commands ends it. Such a child must own no
-   * record, and no change between two commands may matter to it.
+   * record, and must not need to follow what changes between two commands.
    */
   readonly isOnDemand: boolean;
 }
@@ -32,7 +32,7 @@ const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
 };
 const STOP_WITHIN_MS_DEFAULT = 500;
 
-/** `power` asks logind for each answer, so between two commands its thread would only cost memory. */
+/** `power` asks logind anew for each answer, so between two commands its thread would only cost memory. */
 const ON_DEMAND: readonly ChildName[] = ['power'];
 
 /** After this time without a command, the thread of a child on demand ends, because a thread takes 5 MB. */
@@ -77,7 +77,10 @@ export function stopTimeMs(fullTimesMs: readonly number[], leftMs: number): numb
 
 /** Decides when a dead child is started again (docs/http-api.md, "Backends that are away"). */
 export interface RestartPolicy {
-  /** The waits after the first and further deaths within the window. More deaths than waits are too many. */
+  /**
+   * The first death within the window is followed by the first wait, the second death by the second wait,
+   * and so on. A death for which there is no wait is one too many.
+   */
   readonly waitsMs: readonly number[];
   /** Older deaths do not count. */
   readonly windowMs: number;
@@ -92,7 +95,10 @@ export interface Restart {
   readonly verdict: 'restarting' | 'failed';
   /** From now to the next start. */
   readonly waitMs: number;
-  /** The times of the deaths within the window, oldest first: at most one more than there are waits. */
+  /**
+   * The times of the deaths within the window, oldest first. One more than there are waits is enough to know
+   * that the child died too often, so older ones are left out.
+   */
   readonly deaths: readonly number[];
 }
 

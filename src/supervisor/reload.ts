@@ -69,8 +69,8 @@ export class Reload {
     }
     const { values } = loaded.value;
     const settings = settingsOf(withStartKeys(values, this.#valuesAtStart));
-    // The keys in `changed` differ from the last reading. Keys that need a restart are compared with the
-    // start instead (below), so that each reading warns of them.
+    // `changed` has the keys that differ from the last reading. Keys that need a restart are compared with
+    // their values at the start instead (below), so that each reading warns of them again.
     const changed = changedKeys(this.#lastValues, values).filter((key) => !NEED_RESTART.includes(key));
     this.#lastValues = values;
     const childFields = await this.#apply(settings);
@@ -115,7 +115,10 @@ function changedKeys(before: KeyValues, after: KeyValues): readonly string[] {
   return paths.filter((path) => !isSection(path) && jsonOfKey(before, path) !== jsonOfKey(after, path));
 }
 
-/** The result is undefined if the key has no value. `Object` is needed only for the type of `value`. */
+/**
+ * The result is undefined if the key has no value. `Object(value)` is the same section, with a type that
+ * `Reflect.get` accepts.
+ */
 function jsonOfKey(values: KeyValues, path: string): string | undefined {
   let value: unknown = values;
   for (const name of path.split('.')) value = Reflect.get(Object(value), name);

@@ -18,7 +18,8 @@ import type { Threads } from './threads.js';
  * The longest wait for a child's first message before the next child starts. Threads that load together are
  * all ready late: on two cores the first of four is ready after 163 ms, and after 125 ms if it loads alone
  * (bench/FIGURES.md, "The start"). With a tenth of a core the first child needs more than 300 ms for its
- * first message. A long wait costs little, because the first HTTP answer does not need the second child.
+ * first message, so the wait must be longer than this. A long wait costs little, because the first HTTP
+ * answer does not need the second child.
  */
 const START_SPACING_MAX_MS = 1000;
 /**
@@ -71,8 +72,7 @@ export class Supervisor implements Backends {
   start(listener: ChildListener): void {
     this.#listener = listener;
     this.startMissing();
-    // Only the first child can take the preloaded thread. `startMissing` has started this child before it
-    // returned, and the others start later.
+    // Only the first child can take the preloaded thread, and `startMissing` has already started this child.
     void this.#options.threads.endPreloaded();
   }
 
@@ -88,7 +88,7 @@ export class Supervisor implements Backends {
     );
     for (const child of changed) child.preventStart();
     for (const child of changed.toReversed()) {
-      // `#stopAll` stops all children that are left, and may give each less time.
+      // The daemon is ending: `#stopAll` stops all children that are left, and may give each less time.
       if (this.#stopping !== undefined) break;
       await child.stop();
       this.#children.delete(child.name);
@@ -166,11 +166,11 @@ export class Supervisor implements Backends {
     const children = [...this.#children.values()].reverse();
     // No child may restart while another child is stopping.
     for (const child of children) child.preventStart();
-    const ownTimesMs = children.map(({ spec }) => spec.stopWithinMs);
+    const fullTimesMs = children.map(({ spec }) => spec.stopWithinMs);
     for (const [index, child] of children.entries()) {
       const leftMs = deadline - this.#clock.monotonic();
-      const timesOfUnstoppedMs = ownTimesMs.slice(index);
-      await child.stop(stopTimeMs(timesOfUnstoppedMs, leftMs));
+      const unstoppedTimesMs = fullTimesMs.slice(index);
+      await child.stop(stopTimeMs(unstoppedTimesMs, leftMs));
     }
     await this.#options.threads.whenNoneIsStuck();
   }

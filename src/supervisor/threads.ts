@@ -34,9 +34,9 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
  *
  * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. After a
  * storm (10 s of changes without a pause), this generation was half of the memory that was still in use.
- * The limit of 3 MB means three semi-spaces of 1 MB. Because of MemoryMax=, V8 would choose this size by
- * itself in tonearm.service, but not elsewhere. A storm and a change cost as much CPU with 3 MB as with
- * 16 MB (bench/FIGURES.md, "After a storm").
+ * The limit of 3 MB means three semi-spaces of 1 MB. V8 would choose this size by itself in tonearm.service,
+ * because of MemoryMax=, but not elsewhere. A storm and a change cost as much CPU with 3 MB as with 16 MB
+ * (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
@@ -52,7 +52,7 @@ const GONE_WITHIN_MS = 250;
 const STUCK_MAX_THREADS = 3;
 
 export interface Thread {
-  /** Resolves, and never rejects, when the task and its thread have ended. */
+  /** Resolves when the task has ended, and its thread has ended or counts as stuck. Never rejects. */
   readonly ended: Promise<Death>;
   /** Ends the thread, whatever it does. `reason` becomes the reason of its death. */
   kill(reason: string): void;
@@ -89,8 +89,8 @@ class Pool {
     this.#diedEarly = new Promise((resolve) => {
       this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
       if (warmUpFile === undefined) return;
-      // The actor's task waits while the warm-up runs. piscina reports the end of a thread to the task that
-      // runs, not to waiting tasks.
+      // If the thread dies during the warm-up, piscina reports this only to the warm-up. The actor's task,
+      // which waits meanwhile, would never settle.
       this.#runTask(warmUpFile, 'warmUp').then((death) => {
         // `RETURNED` is the good end of the warm-up.
         if (death !== RETURNED) resolve(death);
@@ -168,7 +168,7 @@ export class Threads {
   readonly #clock: Clock;
   /** Threads that have got a task and have not ended, each with the file that it runs. */
   readonly #living = new Map<Worker, string>();
-  /** For each stuck thread, the promise of its end, which may never settle, and the file that it runs. */
+  /** The end of each stuck thread, a promise that may never settle, and the file that the thread runs. */
   readonly #stuck = new Map<Promise<unknown>, string>();
   /** A thread that boots before its task is known. */
   #preloaded: { readonly actorFile: string; readonly pool: Pool } | undefined;

@@ -29,8 +29,8 @@ import type { OpenLink } from './wake.js';
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /**
- * The number of requests that may be pending besides those that read records. One command sends such
- * requests, and so does the work for groups, for listening and for the network.
+ * The number of requests that may be pending besides those that read records. They are sent for one command
+ * at a time, and for groups, listening and the network.
  */
 const RESERVE_MAX_REQUESTS = 48;
 /** Each kind of record takes at most `BURST_MAX_RECORDS` requests, or one request for the whole list. */
@@ -160,7 +160,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       this.#endReason = end.reason;
       attempt = nextAttempt(attempt, end.upMs, this.#timing.stableMs);
       const hasAppeared = await waitForSocket(sockets, backoffMs(attempt, this.#clock.random()), signal);
-      // The new socket belongs to a new server, so the waits begin anew if this attempt fails, too.
+      // The new socket belongs to a new server. If the next attempt fails, the shortest wait follows it.
       if (hasAppeared) attempt = 0;
     }
   }
@@ -202,7 +202,8 @@ export class AudioBackend implements Actor<AudioCommand> {
       // A server may hang in the handshake while a new server replaces its socket. Then the attempt ends.
       // When the connection is up, its socket is watched no more.
       const socketWatch = new AbortController();
-      // The identity is read anew, because attempts at other sockets may have taken long.
+      // This socket may have been replaced while others were tried. With its identity from before that, this
+      // attempt would end at once.
       const socket = { path, identityBefore: fileIdentity(path) };
       void waitForSocket([socket], FOR_EVER_MS, socketWatch.signal).then((isReplaced) => {
         const detail = 'another socket has taken its place';

@@ -25,8 +25,8 @@ export class Captures {
 
   /**
    * Subscribes before it reads. In the other order, a change between the two would be missed. If the server
-   * refuses the subscription, nothing is read, and no source counts as captured. After another failure the
-   * link is closed.
+   * refuses the subscription, nothing is read, and no source counts as captured. After a failure of another
+   * kind, the link is closed.
    */
   begin(link: CaptureLink): void {
     if (this.#link === link) return;

@@ -135,8 +135,8 @@ function planVolumeOrStep(
   if (command.do === 'delta') {
     return planVolume(target, volumeAfterStep(command.delta, stepStart(state, target), limit));
   }
-  // For an output, a volume above the limit is refused. A stream gets the limit instead
-  // (docs/http-api.md, "Volume and balance").
+  // A volume above the limit of an output is refused. A stream gets the limit instead (docs/http-api.md,
+  // "Volume and balance").
   if (isSink && limit !== undefined && command.volume > limit)
     return refuse('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
   // Without a limit, this command sets at most 100 %.
@@ -144,7 +144,7 @@ function planVolumeOrStep(
   return planVolume(target, Math.min(highest, Math.max(0, command.volume)));
 }
 
-/** Plans `volume`, but at most the output's limit, or `defaultLimit` for an output without a limit. */
+/** Plans `volume`, or the output's limit if that is lower. `defaultLimit` is for outputs without a limit. */
 function planLimitedVolume(
   state: SoundState,
   output: SoundDevice,
@@ -196,7 +196,8 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   const sink = state.findSink(outputRef);
   if (sink === undefined) return notFound('output', outputRef);
   const { index } = client.info;
-  // A passthrough stream has no volume, and sets its new output to 100 %. This must not exceed the limit.
+  // A passthrough stream has no volume, and sets its new output to 100 %. So it is not moved to an output
+  // whose limit is lower.
   const isLimited = (state.limits.ofSink(sink.info) ?? 1) < 1;
   const playsElsewhere = client.info.sink !== sink.info.index;
   const wouldExceedLimit = isLimited && playsElsewhere && !hasVolume(client.info);
@@ -253,17 +254,17 @@ export function deviceChangedBy(
 }
 
 /**
- * A command with a target may be for the default output. Its target becomes the sink with the index `sink`,
- * and stays this sink even if the default output changes. Other commands name their output, and stay as they
- * are.
+ * Makes the sink with the index `sink` the target of the command. Until now the target may be the default
+ * output, which may change before the command runs. A command without a target names its output, and is
+ * returned unchanged.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
 }
 
 /**
- * Returns the fault for a record that the server did not find. To be called when the state has been read
- * again. A new plan for the command is then mostly a refusal that names the missing record.
+ * Returns the fault for a command whose record the server did not find. To be called when the state has been
+ * read again. If the state lacks the record, too, a new plan is a refusal that names it.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);

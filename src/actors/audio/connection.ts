@@ -30,8 +30,9 @@ interface ConnectionContext {
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
   /**
-   * Called after the first publication, and later whenever outputs have come or gone, or inputs or cards may
-   * have changed. The argument does not mention cards: upkeep.ts reads them from the state.
+   * Called after the first publication, and after each later one in which outputs have come or gone, or
+   * inputs or cards may have changed. The argument does not mention cards: upkeep.ts reads them from the
+   * state.
    */
   readonly onPublished: (
     changed: Pick<ChangedRecords, 'haveSinksComeOrGone' | 'mayInputsHaveChanged'>,
@@ -207,7 +208,7 @@ export class SoundConnection implements CommandConnection {
     if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
     if (!isConsistent) return;
     const profileSwitch = this.#profileSwitch;
-    // `endIfComplete` returns false while outputs are missing and the time for them is not over.
+    // Nothing is published until the switch ends. It ends when its outputs are there, or their time is over.
     const isSwitchIncomplete = profileSwitch !== undefined && !profileSwitch.endIfComplete();
     if (isSwitchIncomplete) return;
     this.#profileSwitch = undefined;

@@ -47,7 +47,7 @@ export class DaemonCommands {
     const { settings, context, node } = parts;
     this.#parts = parts;
     this.#sleepPath = join(runtimeDirectory(context.env, context.uid), 'tonearm/sleep.json');
-    // If there is an earlier sleep to go on with, `Sleep` publishes the record.
+    // If `Sleep` is loaded here, it publishes the record.
     const mustRecallSleep = settings.actsByItself && fileIdentity(this.#sleepPath) !== undefined;
     if (mustRecallSleep) void this.#loadSleep();
     else node.put('audio.sleep', '', '{"active":false}');
@@ -61,8 +61,8 @@ export class DaemonCommands {
   }
 
   /**
-   * Commands that come while an answer is made share the next answer, because each answer takes one of the
-   * few requests that a connection may have under way.
+   * Commands that come while an answer is being made share the next answer. Otherwise each would send a
+   * request of its own, and the number of pending requests is bounded.
    */
   network(): Promise<Answer> {
     return this.#networkAnswer.run();

@@ -52,8 +52,8 @@ export function planDefault(state: SoundState, device: SoundDevice): SettingPlan
 
 /**
  * The sound server moves the streams of the present default to the new one. It may leave some of them, but
- * does not report which ones. A passthrough stream sets its sink to 100 %. So a sink with a limit is refused
- * while such a stream plays to the present default.
+ * does not report which ones. A passthrough stream sets its sink to 100 %. So a sink with a lower limit does
+ * not become the default while such a stream plays to the present default.
  */
 function limitRefusal(state: SoundState, { info }: KnownRecord<SinkInfo>): PlanRefusal | undefined {
   const isLimited = (state.limits.ofSink(info) ?? 1) < 1;

@@ -16,7 +16,7 @@ import { streamMoves } from './stream-moves.js';
 import type { Waker } from './wake.js';
 
 export interface CommandTiming {
-  /** From a command's arrival to its answer, including the time in the queue. */
+  /** The longest time from a command's arrival to its answer, including the time in the queue. */
   readonly commandMs: number;
   /** A command with less time left is not sent, because its reply could hardly come in time. */
   readonly commandLeastMs: number;
@@ -161,8 +161,8 @@ export class Executor {
     // reading for the step's volume.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
     if (setting.command === 'SET_DEFAULT_SINK') {
-      // `#moveStreams` moves no stream when less than `commandLeastMs` is left, so the wait leaves twice
-      // this time. If the output has not become the default by then, the command still succeeds.
+      // The wait leaves time for `#moveStreams`, which moves no stream when less than `commandLeastMs` is
+      // left. The command succeeds even if the output is not the default at the end of the wait.
       const waitEndMs = latestMs - 2 * this.#timing.commandLeastMs;
       await this.#awaitDefault('defaultSink', setting.args.name, waitEndMs);
     }
@@ -233,8 +233,8 @@ export class Executor {
   }
 
   /**
-   * If a record is the reason for a refusal, the record is read again and the command is planned anew. The
-   * record may have changed without an event of the server.
+   * If a record is the reason for a refusal, the record is read again and the command is planned anew,
+   * because the record may have changed without an event of the server.
    */
   async #plan(command: SoundCommand, latestMs: number): Promise<SettingPlan> {
     const { state } = this.#connection;

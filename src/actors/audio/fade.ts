@@ -12,8 +12,8 @@ import { hidesVolume } from './wake.js';
 
 const STEP_MS = 250;
 /**
- * Checks decide when the volume is put back. This is the pause before the first check. Each further pause is
- * twice as long as the one before, up to one of the two largest pauses below.
+ * The pause before the first check whether the volume may be put back. Each further pause is twice as long
+ * as the one before, up to one of the two largest pauses below.
  */
 const FIRST_PAUSE_MS = 500;
 /**
@@ -32,8 +32,8 @@ const MISSING_PAUSE_MAX_MS = 1_000;
  */
 const MIXER_DEVIATION_MAX = 0.1;
 /**
- * The largest such difference for a step whose volume is read only after the step has ended. It is smaller,
- * because meanwhile somebody else may have set the volume.
+ * The largest such difference if the output is read only some time after the step (`Fade.#unreadVolume`). It
+ * is smaller, because somebody else may have set the volume since the step.
  */
 const LATE_DEVIATION_MAX = 0.03;
 
@@ -71,7 +71,7 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
 /** A fade of an earlier process, which has lowered the output and has not put its volume back. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
   // The server may now round volumes in another way. If there is no unread volume, `last` takes its place,
-  // so that the first reading may differ from it by `LATE_DEVIATION_MAX`.
+  // so that the first reading may differ from `last` by `LATE_DEVIATION_MAX`.
   return new Fade(context, { ...lowered, unread: lowered.unread ?? lowered.last });
 }
 
@@ -94,8 +94,8 @@ export class Fade {
   #expectedVolume: number;
   /**
    * The requested volume of a step after which the output has not been read; undefined if there is no such
-   * step. The sound server may have set this volume although the connection ended during the step. Later
-   * steps are not sent while there is no connection, so they do not replace this value.
+   * step. If the connection ended during the step, the sound server may have set this volume all the same.
+   * Later steps do not replace this value, because no step is sent while there is no connection.
    */
   #unreadVolume: number | undefined;
   /** True after the volume has been put back, after `end`, and after somebody else has set the volume. */
@@ -212,7 +212,7 @@ export class Fade {
     let foreignVolume: number | undefined;
     const { state } = this.#context;
     state.onSinkRead = (info) => {
-      // Such a sink reports a volume that is not its true one.
+      // A sink that hides its volume may report a wrong one.
       if (hidesVolume(state, info)) return;
       const readVolume = volumeOf(info);
       const isForeign = readVolume < lowest || readVolume > highest;
@@ -223,8 +223,7 @@ export class Fade {
     state.onSinkRead = undefined;
     const sinkAfterStep = this.#findSink();
     if (sinkAfterStep === undefined) return false;
-    // Each reading makes a new object. The object is still the old one if the connection has ended between
-    // the reply and the reading.
+    // Each reading makes a new object. If the object is still the old one, the output has not been read.
     const hasReading = sinkAfterStep !== sink;
     if (isSet && hasReading) this.#takeReading(sinkAfterStep, volume);
     else this.#endIfChanged(sinkAfterStep);

@@ -75,7 +75,7 @@ export class GroupKeeper {
       if (this.#schedule.hasEnded) return;
       if (problem !== undefined) problems.push(problem);
     }
-    await this.#forgetStandIns();
+    await this.#waitUntilSettled();
     setRemark([...groupRemarks(groups, observed), ...problems].join('; ') || undefined);
     if (problems.length > 0) this.#schedule.onRefusal();
   }
@@ -98,7 +98,7 @@ export class GroupKeeper {
 
   async #make({ group, module, standIns }: Extract<GroupStep, { do: 'make' }>): Promise<string | undefined> {
     const { ask, log, state } = this.#context;
-    // Until `#forgetStandIns`, a missing default, and streams without an output, are not published.
+    // While `hasStandIns` is true, a missing default, and streams without an output, are not published.
     if (standIns.length > 0) state.hasStandIns = true;
     const loadedStandIns: ModuleInfo[] = [];
     for (const standIn of standIns) {
@@ -120,7 +120,7 @@ export class GroupKeeper {
    * To be called when the stand-ins are unloaded. If one of them has become the server's default, PipeWire
    * sets another default, and moves the streams to it, only some time later.
    */
-  async #forgetStandIns(): Promise<void> {
+  async #waitUntilSettled(): Promise<void> {
     const { state, clock, readAgain } = this.#context;
     if (!state.hasStandIns) return;
     const latestMs = clock.monotonic() + SETTLE_MAX_MS;

@@ -32,7 +32,7 @@ export type GroupStep =
 const COMBINE = 'module-combine-sink';
 const NULL_SINK = 'module-null-sink';
 
-/** The first major version of PulseAudio that does not abort in the case that `mayAbort` describes. */
+/** The first major version of PulseAudio without the fault that `mayAbort` describes. */
 const SAFE_PULSEAUDIO_MAJOR = 17;
 
 /**
@@ -58,6 +58,7 @@ export function groupSteps(desired: Groups, observed: ObservedSound): readonly G
   for (const module of observed.modules) {
     const { group, slaves } = ownGroup(module) ?? {};
     const isAsDesired = group !== undefined && slaves === configuredSlaves(desired, group);
+    // If several modules make a group as desired, only the first one is kept.
     const isDuplicate = group !== undefined && keptGroups.has(group);
     if (isAsDesired && !isDuplicate) keptGroups.add(group);
     else if (group !== undefined || isOwnStandIn(module)) steps.push({ do: 'unload', module });
@@ -106,8 +107,8 @@ function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): read
 }
 
 /**
- * True if an output that is no group of the daemon has the name of the group's sink. If the group were made,
- * PulseAudio would add a number to this name. PipeWire would have two sinks of one name.
+ * True if another output already has the name of the group's sink. If the group were made, PulseAudio would
+ * add a number to this name. PipeWire would have two sinks of one name.
  */
 function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {
   return outputs.has(GROUP_PREFIX + group) && !modules.some((module) => ownGroup(module)?.group === group);

@@ -9,11 +9,14 @@ const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 5_000;
 /** The pause after a refusal of the server. */
 const RETRY_MS = 5_000;
-/** After this many refusals, the next try waits for a change of outputs or inputs, or `LATE_RETRY_MS`. */
+/**
+ * After this many refusals, the tries end until outputs or inputs change. The only exception is
+ * `LATE_RETRY_MS`.
+ */
 const REFUSALS_MAX = 5;
 /**
- * After `REFUSALS_MAX`, a call of `onReading` brings a further try after this pause. group-keeper.ts never
- * calls `onReading`.
+ * When the tries have ended, a call of `onReading` brings one further try after this pause. group-keeper.ts
+ * never calls `onReading`, so its tries begin again only after a change.
  */
 const LATE_RETRY_MS = 60_000;
 
@@ -69,7 +72,8 @@ export class KeeperSchedule {
   /** To be called when the server has refused something, or has not answered. */
   onRefusal(): void {
     this.#refusals += 1;
-    // A change that came during the work has set the timer already. The work of this timer is the next try.
+    // `#latestMs` is set if a change came during the work. This change has started the timer already, and
+    // the timer brings the next try.
     if (this.#hasEnded || this.#latestMs !== undefined) return;
     if (this.#refusals < REFUSALS_MAX) this.#workAfter(RETRY_MS);
   }

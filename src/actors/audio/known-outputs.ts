@@ -19,7 +19,7 @@ export class KnownOutputs {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #log: Publisher['log'];
-  /** The number of the server's present life (`enterLife`); undefined before the first one. */
+  /** The server's own number of its present life; undefined before the first call of `enterLife`. */
   #cookie: number | undefined;
   #names = new Set<string>();
   #lastRead: Promise<void> = Promise.resolve();

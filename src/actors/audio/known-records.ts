@@ -1,4 +1,5 @@
-// Finds a record by the id that a client has written, and the records that a list of the server lacks. Pure.
+// Finds a record by the id that a client has written. Compares the known records with a new list of the
+// server. Pure.
 
 import type { ChannelParts } from '../../protocol/pulse/volume.js';
 

@@ -13,10 +13,10 @@ const FLOAT32_BYTES = 4;
 const IS_LITTLE_ENDIAN = true;
 /**
  * At most 8 levels are sent in a second while they change all the time (`later` in meters.ts). Peaks come
- * more than twice as often, so that such a level is the maximum of at least two peaks. One peak could be
+ * more than twice as often, so that each level is the maximum of at least two peaks. One peak could be
  * only the end of a sound. A rate of 25 is too high: two peaks might fall into one cycle of PipeWire's
- * graph, and then the resampler of PipeWire 0.3.65 crashes (SIGSEGV). At 20, the latency of the stream keeps
- * each cycle shorter than the 50 ms between two peaks.
+ * graph, and then the resampler of PipeWire 0.3.65 crashes (SIGSEGV). At a rate of 20 there are 50 ms
+ * between two peaks, and the latency of the stream keeps each cycle shorter than this.
  */
 const PEAKS_PER_SECOND = 20;
 /** Our captures have this application name, and so have those of another tonearm on this sound server. */
@@ -101,12 +101,15 @@ export function sourcesCapturedBy(captures: readonly CapturingStream[]): Readonl
   return captured;
 }
 
-/** The smallest possible stream: one peak per channel, `PEAKS_PER_SECOND` times a second. */
+/**
+ * The smallest possible stream: one peak per channel, `PEAKS_PER_SECOND` times a second. If
+ * `letsDeviceSleep` is true, the stream does not keep its device awake.
+ */
 export function peakStream(
   source: number,
   channelMap: readonly number[],
   streamName: string,
-  canDeviceSleep: boolean,
+  letsDeviceSleep: boolean,
 ): RequestArgs<'CREATE_RECORD_STREAM'> {
   const channels = channelMap.length;
   return {
@@ -121,7 +124,7 @@ export function peakStream(
     adjustLatency: true,
     props: { 'media.name': streamName },
     directOnInput: undefined,
-    noInhibitAutoSuspend: canDeviceSleep,
+    noInhibitAutoSuspend: letsDeviceSleep,
     volume: channelMap.map(() => RAW_NORM),
   };
 }
@@ -147,8 +150,8 @@ export function areSamePeaks(a: Peaks, b: Peaks): boolean {
 }
 
 /**
- * The louder peak of each channel. If all newest peaks are 0, the result is 0, too. So the level is 0 at
- * once, and not one level later.
+ * The louder peak of each channel. If all newest peaks are 0, the result is 0, too. Without this exception,
+ * silence would be sent one level later.
  */
 export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
   if (newest.every((peak) => peak === 0)) return newest;

@@ -1,6 +1,6 @@
-// Finds sinks that the sound server may have set above their volume limit. It may do so after a command, and
-// when an output of Bluetooth or of a new profile appears. At other times, volumes above the limit are left
-// alone. Pure: limit-keeper.ts sends the commands.
+// Finds sinks that the sound server may have set above their volume limit. The server may do so after a
+// command, and when an output of a Bluetooth device or of a new profile appears. At other times, volumes
+// above the limit are left alone. Pure: limit-keeper.ts sends the commands.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { rootOf } from './masters.js';
@@ -28,8 +28,8 @@ const NEW_OUTPUTS_MS = 30_000;
 const TRIES_MAX = 8;
 
 /**
- * There are at most this many watches, one for each recent command, or new output of Bluetooth or of a new
- * profile. A further one replaces an older one.
+ * There are at most this many watches. Each is for a recent command, or for a new output of a Bluetooth
+ * device or of a new profile. A further watch replaces an older one.
  */
 const WATCHES_MAX = 32;
 
@@ -63,7 +63,10 @@ export class LimitGuard {
   #watches: LimitWatch[] = [];
   /** The indices of the sinks at the last call of `takeSinks`; undefined before the first call. */
   #sinksBefore: ReadonlySet<number> | undefined;
-  /** The indices of cards with a new profile, and until when their new outputs may appear. */
+  /**
+   * Each key is the index of a card whose profile was switched. Its value is the time until which the new
+   * outputs of the card may appear.
+   */
   readonly #switchedCards = new Map<number, number>();
   /** The indices of the sinks that are being set back now. */
   readonly #beingSetBack = new Set<number>();

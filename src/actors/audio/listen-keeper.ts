@@ -28,7 +28,7 @@ import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/** How long a new loopback may take to connect. A command may wait for this, so it is below `commandMs`. */
+/** How long a new loopback may take to connect. The deadline of commands (`commandMs`) must be later. */
 const CONNECT_MAX_MS = 5_000;
 /** While a loopback connects, the pauses between readings grow, because a reading takes five lists. */
 const PAUSE_MIN_MS = 50;
@@ -100,7 +100,7 @@ export class ListenKeeper {
     const problems: string[] = [];
     const notUnloaded: ListenPair[] = [];
     for (const step of listenSteps(pairs.desired, pairs.ended, observed, latencyMs)) {
-      // If the old loopback is still there, the input would be heard twice with a new one.
+      // A new loopback beside the old one would let the input be heard twice.
       if (step.do === 'make' && notUnloaded.some((pair) => isSamePair(pair, step.pair))) continue;
       const problem = await this.#carryOut(step, observed);
       if (this.#schedule.hasEnded) return;
@@ -123,7 +123,7 @@ export class ListenKeeper {
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
-    // A configured pair gets the mark of the configuration, even after a client has stopped the pair.
+    // A configured pair always has this origin, even if a client has stopped it and now begins it again.
     const origin = pairs.isConfigured({ input, output }) ? 'configuration' : 'command';
     const pair: ListenPair = { input, output, origin };
     const refusal = this.#pairRefusal(pair, observed);
@@ -140,8 +140,8 @@ export class ListenKeeper {
   }
 
   /**
-   * Undefined if the two names and the number of pairs allow a loopback for the pair. `#startPair` checks
-   * this before it unloads a loopback, and `#make` does so for the pairs of `#keepPairs`.
+   * Undefined if the two names and the number of pairs allow a loopback. `#startPair` calls this before it
+   * unloads old loopbacks, and `#make` calls it for the pairs of `#keepPairs`, too.
    */
   #pairRefusal(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Failure<Fault> | undefined {
     const { pairs } = this.#context;
@@ -152,9 +152,12 @@ export class ListenKeeper {
     return failure('too-many-listens', `${PAIRS_MAX} inputs and outputs are listened to already`);
   }
 
+  /**
+   * A desired pair can be stopped even while its input or output is away, but then only by name. A pair that
+   * another tonearm began can be stopped only while both are there.
+   */
   async #stopPairs(inputRef: string, outputRef: string | undefined): Promise<Answer> {
     const { state, pairs } = this.#context;
-    // A desired pair can be stopped even while its input or output is away, but then only by name.
     const knownInput = state.sources.find(inputRef)?.info.name;
     const knownOutput = outputRef === undefined ? undefined : state.findSink(outputRef)?.info.name;
     const input = knownInput ?? inputRef;
@@ -188,7 +191,7 @@ export class ListenKeeper {
 
   /**
    * Answers with the problem. The sound server may still have a loopback of the pair, because it may have
-   * refused to unload one. So `#keepPairs` tries this again later.
+   * refused to unload one. So `#keepPairs` tries to unload it later.
    */
   #unloadLater(pair: ListenPair, problem: string): Answer {
     this.#context.pairs.unloadUnlessDesired(pair);

@@ -123,11 +123,12 @@ function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: 
 }
 
 /**
- * The modules to unload come first, then the loopbacks to make. A pair whose input or output is missing gets
- * no loopback. `ended` has the pairs whose loopbacks are to be unloaded. A loopback whose pair is neither
- * desired nor ended may be another tonearm's, and stays. A loopback is made anew if its ends are not
- * `right`, or if its latency or its origin is not the desired one. Of several loopbacks of a desired pair,
- * only one is kept.
+ * The modules to unload come first, then the loopbacks to make:
+ * - A loopback of a desired pair stays if its ends are `right`, its latency and origin are the desired ones,
+ *   and no other loopback of the pair stays already. Otherwise it is unloaded.
+ * - A loopback of a pair in `ended` is unloaded.
+ * - Each other loopback stays, because it may be another tonearm's.
+ * - A new loopback is made for each desired pair of which none stays, if its input and output are there.
  */
 export function listenSteps(
   desired: readonly ListenPair[],

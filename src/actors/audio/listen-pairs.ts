@@ -21,7 +21,7 @@ interface DesiredPair {
 }
 
 export class ListenPairs {
-  /** The name of the output at which each configured input is heard, by the name of the input. */
+  /** Each key is the name of a configured input. Its value is the output at which the input is heard. */
   readonly #configured: AudioSettings['listen'];
   #desiredPairs: DesiredPair[];
   /** Pairs whose loopbacks are to be unloaded. */
@@ -102,9 +102,11 @@ export class ListenPairs {
       const haveIndicesChanged = indicesBefore !== undefined && indices !== indicesBefore;
       const ownLoopbacks = loopbacks.filter((other) => isSamePair(other.pair, pair));
       const isConnected = ownLoopbacks.some(({ ends }) => ends === 'right');
-      // PipeWire 1.4 keeps a loopback when its input or output goes. A loopback is made only while both are
-      // there, so one of the two has gone if one is missing now. On a new connection, no earlier indices are
-      // known. Then a loopback that is not connected shows the same, even if both are there now.
+      // A loopback is made only while its input and output are both there. PipeWire 1.4 keeps the loopback
+      // when one of the two goes. So the loopback shows in two cases that one of the two has gone:
+      // - One is missing now.
+      // - No earlier indices are known, because the connection is new, and the loopback is not connected.
+      //   Then both may be there again.
       const hasOneGone = indices === undefined || (indicesBefore === undefined && !isConnected);
       const isLoopbackLeftOver = ownLoopbacks.length > 0 && hasOneGone;
       desiredPair.indices = indices ?? indicesBefore;
@@ -114,10 +116,10 @@ export class ListenPairs {
   }
 
   /**
-   * Takes over each connected pair that a command began, while `PAIRS_MAX` allows it. Ends all other pairs
-   * that are not desired, mostly those of an earlier configuration. PipeWire 1.4 keeps a loopback whose
-   * output has gone. So a loopback that is not connected to its input and output shows that one of the two
-   * has gone meanwhile, even if both are there now.
+   * Takes over each pair that a command began, if its loopback is connected and `PAIRS_MAX` allows it. Ends
+   * all other pairs that are not desired, such as those of an earlier configuration. If a loopback is not
+   * connected, its input or output has gone meanwhile, even if both are there now, because PipeWire 1.4
+   * keeps a loopback whose output has gone.
    */
   #adopt(loopbacks: readonly Loopback[], observed: ObservedLoopbacks): void {
     this.hasAdopted = true;

@@ -45,8 +45,8 @@ interface Meter {
   /** The index of the stream; absent until the stream has been created, and after a failure. */
   stream?: number;
   /**
-   * True if `#onFragment` has stored peaks since `#sendNow` last ran. `#sendNow` makes it false even if the
-   * level equals the last one and is not published.
+   * True if `#onFragment` has stored peaks since `#sendNow` last ran. Peaks count as sent even if the level
+   * with them equals the last one, and is not published.
    */
   hasUnsentPeaks: boolean;
   /** A failed meter stays in `#meters`, so that it is not started again before the end of `RETRY_MS`. */
@@ -77,8 +77,8 @@ export class Meters {
   #sendImmediate: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
   /**
-   * The place of the next level in its series. A second level counts even if it is not sent. An unchanged
-   * later level ends the series.
+   * The place of the next level in its series. An unchanged level is not sent. If it is the second one, the
+   * series goes on. If it is a later one, the series ends.
    */
   #nextPlace: keyof typeof PAUSES_MS = 'first';
 
@@ -121,7 +121,8 @@ export class Meters {
     const desired = devices.slice(0, METERS_MAX_DEVICES);
     const leftOut = devices.slice(METERS_MAX_DEVICES);
     this.#forgetLevels(leftOut);
-    // An awake input needs the link even without a meter: the link reports when another program captures it.
+    // An awake input needs the link even without a meter, because the link reports when another program
+    // captures the input.
     if (desired.length === 0 && !hasAwakeInput(this.#state)) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
     else if (this.#isReady) {
@@ -137,8 +138,8 @@ export class Meters {
   }
 
   /**
-   * Stops the meters that are not desired, and starts one that is missing. The reply to its request starts
-   * the next missing one.
+   * Stops the meters that are not desired, and starts one that is missing. After the server's answer,
+   * `update` starts the next missing one.
    */
   #startAndStopMeters(link: Link, desired: readonly MeteredDevice[]): void {
     for (const meter of this.#meters) {
@@ -251,7 +252,8 @@ export class Meters {
     // Before the first level, the link is not paused, and 20 fragments of each device arrive in a second.
     // Those without a change cause no work.
     if (this.#nextPlace === 'first' && isUnchanged) return;
-    // The next level has the highest sample since the last level (docs/events.md, "Levels").
+    // The next level has the highest sample since the last level (docs/events.md, "Levels"). So older peaks
+    // count, too, if no level has sent them yet.
     const unsentPeaks = meter.hasUnsentPeaks ? oldPeaks : undefined;
     const peaks = unsentPeaks === undefined ? newPeaks : louderPeaks(unsentPeaks, newPeaks);
     this.#levels[list].set(index, peaks);
@@ -285,7 +287,7 @@ export class Meters {
     } else this.#nextPlace = 'first';
   }
 
-  /** Nothing is read from the link during a pause. Then one wake-up reads the fragments of all meters. */
+  /** Nothing is read from the link during a pause. After it, one wake-up reads all fragments. */
   #startPause(ms: number): void {
     this.#link?.pause();
     this.#timers.set('pause', ms, () => {
@@ -299,7 +301,7 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/** False even for one device if its source or number of channels has changed. Then it needs a new meter. */
+/** A device counts as another one if its source or number of channels differs: it needs a new meter. */
 function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;

@@ -59,7 +59,7 @@ function portsOfModules(
   return ports;
 }
 
-/** Without the argument `listen`, both servers listen at every address of IPv4 and, by `::`, of IPv6. */
+/** Without the argument `listen`, both servers listen at every address. Their `::` is only for IPv6. */
 function addressesFromArguments({ listen }: ModuleArguments): readonly string[] {
   if (listen === undefined) return [EVERY_IPV4, EVERY_ADDRESS];
   // PipeWire wants brackets around an address of IPv6, as in `[::1]`.

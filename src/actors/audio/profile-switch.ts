@@ -40,12 +40,12 @@ function isComplete(state: SoundState, { card, profile, streams }: DesiredProfil
   const expectedSinkCount = cardInfo.profiles.find(({ name }) => name === profile)?.sinks;
   const sinksOfCard = [...state.sinks.values()].filter(({ info }) => info.card === card);
   if (cardInfo.activeProfile !== profile || sinksOfCard.length !== expectedSinkCount) return false;
-  // Without any sink there can be no default output, and no stream can have a sink.
+  // Without sinks, there is nothing more to wait for: neither a default output nor a sink of a stream.
   if (state.sinks.size === 0) return true;
   const streamsWithSinkNow = streamsWithSink(state);
   const remainingStreams = [...streams].filter((index) => state.sinkInputs.has(index));
-  const haveAllSinks = remainingStreams.every((index) => streamsWithSinkNow.has(index));
-  return state.defaultSink() !== undefined && haveAllSinks;
+  const haveStreamsSinks = remainingStreams.every((index) => streamsWithSinkNow.has(index));
+  return state.defaultSink() !== undefined && haveStreamsSinks;
 }
 
 /** One switch, from the server's reply until the switch is complete or its time is over. */

@@ -24,7 +24,7 @@ import { NO_WISHES, type WishSettings, wishFor } from './wishes.js';
 
 /**
  * A record whose JSON has more UTF-16 units than this is shortened. Such a record has long lists, or texts
- * with many control characters. JSON writes most control characters as six units (`\u0001`).
+ * with many control characters, because JSON writes most of these as six units (`\u0001`).
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
@@ -109,7 +109,8 @@ export class SoundPublisher {
       if (client === undefined) continue;
       const { info, name } = client;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
-      // The stream may play to a stand-in, or on PipeWire to nothing, until the server moves it away.
+      // A stream without a known output may play to a stand-in, or on PipeWire to nothing. The stream is
+      // published when the server has moved it to an output.
       if (output === undefined && state.hasStandIns) continue;
       this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#propertyCache));
     }

@@ -48,9 +48,9 @@ export class Reading {
   /** The kinds whose whole list must still be read before anything is published. */
   readonly #unreadKinds = new Set(READ_KINDS);
   /**
-   * A joint read reads everything before the next publication. It is due when sinks have come or gone, or
-   * when a card switches its profile, because streams, default and cards are published together with their
-   * sinks. It begins when no earlier one is under way.
+   * A joint read reads everything before the next publication, because streams, default and cards are
+   * published together with their sinks. It is due when sinks have come or gone, or when a card switches its
+   * profile. It begins when no earlier reading of everything is under way.
    */
   #isJointReadDue = false;
   readonly #waiters = new ReadWaiters();
@@ -91,8 +91,8 @@ export class Reading {
   }
 
   /**
-   * Reads everything again, and publishes nothing from the beginning of this reading until its end. If an
-   * earlier reading of everything is under way, that one ends first, and its records may be published.
+   * Reads everything again, and publishes nothing while this reading is under way. If an earlier reading of
+   * everything is under way, that one ends first, and its records may be published.
    */
   readAllTogether(): void {
     this.#isJointReadDue = true;
@@ -110,6 +110,7 @@ export class Reading {
     if (facility === 'source' && type === 'change' && this.#isMonitor(index)) return;
     const isForSwitch = facility === 'card' && this.isSwitching;
     if (isForSwitch || hasSinkComeOrGone) this.#isJointReadDue = true;
+    // Without an index, the event does not say which record has changed.
     if (index === undefined) this.#refetchByKind[facility].markList();
     else if (type === 'remove') this.#onRemoved(facility, index);
     else this.#refetchByKind[facility].onChanged(index);
@@ -128,7 +129,10 @@ export class Reading {
     this.#refetchByKind[kind].hold(index);
   }
 
-  /** To be followed by `requestDue`. */
+  /**
+   * Ends `hold`. No index is needed, because `hold` delays at most one record of each kind. To be followed
+   * by `requestDue`.
+   */
   release({ kind }: ReadRequest): void {
     this.#refetchByKind[kind].release();
   }
@@ -216,12 +220,13 @@ export class Reading {
       this.#resolveUnpublished();
       return;
     }
+    // The state may be published in two cases: if this reply completes the lists, or if they were complete
+    // before and no joint read is due. In the first case a joint read may be due, too. If the lists had to
+    // wait for it, sinks that come and go without end would keep the other records from clients.
     const wereListsComplete = this.#unreadKinds.size === 0;
     if (listKind !== undefined) this.#unreadKinds.delete(listKind);
     const areListsComplete = this.#unreadKinds.size === 0;
     const completesLists = areListsComplete && !wereListsComplete;
-    // Lists that this reply completes are published even if another sink has come or gone meanwhile.
-    // Otherwise sinks that come and go without end would keep the other records from clients.
     const mayPublish = completesLists || !this.#isJointReadDue;
     const isConsistent = areListsComplete && mayPublish;
     this.#events.onReply(isConsistent);

@@ -39,9 +39,10 @@ export class Reconciliation {
 
   /**
    * pipewire-pulse learns the default output by an event of PipeWire, separately for each connection
-   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If it has missed this event, only
-   * another connection helps. A server without a session manager has no default output on any connection. So
-   * each connection stays for twice as many rounds as the one before.
+   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If the event was missed on one
+   * connection, only another connection helps. But a server without a session manager has no default output
+   * on any connection. Each connection stays for twice as many rounds as the one before, so that such a
+   * server gets few new connections.
    */
   #endRound(connection: SoundConnection): void {
     const { state } = connection;

@@ -84,9 +84,9 @@ const NO_READS: readonly ReadRequest[] = [];
  * A list is never read at the same time as single records. PipeWire may reply to both out of order, and an
  * older record would then replace one of a newer list.
  *
- * If an event comes while its record is being read alone, the record is not read again (`onChanged`).
- * PulseAudio and PipeWire keep events and replies about one record in order. So the reply, which comes later,
- * contains the change.
+ * If an event comes while a single read of its record is under way, the record is not read again
+ * (`onChanged`). PulseAudio and PipeWire keep events and replies about one record in order, so the reply to
+ * this read contains the change.
  */
 export class Refetch {
   readonly #kind: ReadKind;
@@ -121,7 +121,8 @@ export class Refetch {
 
   /** To be called when an event says that the record is new or has changed. */
   onChanged(index: number): void {
-    // A removed index may be that of a new record now. The reply to an earlier read is about the old record.
+    // If the record was removed during the read, `settleRecord` makes the reply invalid. The index may be
+    // that of a new record now, which must be read.
     const isChangeInReply = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
     if (!isChangeInReply) this.markRecord(index);
   }
@@ -198,8 +199,8 @@ export class Refetch {
 }
 
 /**
- * A command that waits until its record has been read again. Most often it is the running command. An
- * earlier command may still be here, although its client was answered when its time ran out.
+ * A command that waits until its record has been read again. Most often it is the command that runs now. A
+ * command whose time ran out may still be here, too, although its client has been answered.
  */
 export interface ReadWaiter {
   readonly read: ReadRequest;
@@ -216,9 +217,9 @@ export class ReadWaiters {
   }
 
   /**
-   * Removes and returns the waiters of this record. If the read is that of a whole list, these are all
-   * waiters of its kind. To be called when a read begins. The caller resolves these waiters at the reply, and
-   * later waiters wait for the next read. Also to be called when the record is removed.
+   * Removes and returns the waiters of this record, or all waiters of the kind if the read is that of a
+   * whole list. To be called when the record is removed, and when a read begins. The caller resolves these
+   * waiters at the reply. Later waiters wait for the next read.
    */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;

@@ -134,8 +134,8 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
 
 /**
  * Reads `default-server`. The user's client.conf replaces that of /etc, and `PULSE_CLIENTCONFIG` replaces
- * both. A folder beside the file may have the file's name with `.d` (client.conf.d). The files in this
- * folder add to the file.
+ * both. The files in a folder with the file's name and `.d`, such as client.conf.d, add to the file that
+ * counts.
  */
 async function readDefaultServer(env: Variables, home: string): Promise<ConfiguredServer | undefined> {
   const onlyFile = env['PULSE_CLIENTCONFIG'];

@@ -45,7 +45,7 @@ export function waitForSocket(
     };
     const watches = awaited.map(({ path }) => new PathWatch(path, check, SOCKET_SETTLE_MS));
     signal.addEventListener('abort', giveUp);
-    // Neither the watches nor the signal report a change before this line.
+    // Changes from before this line are not reported, so they are checked here.
     if (signal.aborted) end(false);
     else check();
   });

@@ -77,8 +77,8 @@ export function setPlan(setting: Setting, kind: ReadRequest['kind'], index?: num
 
 /**
  * Returns raw volumes whose loudest channel has `volume` (1 = 100 %). They keep the balance of `channels`,
- * the present raw volumes. At silence they get the `remembered` balance. If there is none, all
- * channels get the same volume.
+ * the present raw volumes. If all of these are 0, they have no balance, and the `remembered` one is used. If
+ * there is none, all channels get the same volume.
  */
 export function channelVolumes(
   volume: number,
@@ -91,8 +91,8 @@ export function channelVolumes(
 
 /**
  * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %. Undefined
- * for a step of 0, and for a step up from `limit` or above. A step up from above `limit` would lower the
- * volume to `limit`.
+ * for a step of 0, and for a step up from `limit` or above, because a step up from above `limit` would lower
+ * the volume to `limit`.
  */
 export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);

@@ -40,7 +40,7 @@ const PAUSE_TRIES_MAX_MS = 30_000;
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** While a sleep runs, its date is compared with the clock this often. */
 const CLOCK_CHECK_MS = 30_000;
-/** A smaller difference is ignored. A time server causes it when it corrects the clock slowly. */
+/** A smaller difference is ignored, because it comes from a time server that corrects the clock slowly. */
 const CLOCK_SET_MIN_MS = 1_000;
 /** The backend's stop waits at most this long until volumes are put back. */
 const LEAVE_MAX_MS = 300;
@@ -197,7 +197,8 @@ export class Sleep {
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
-    // A client may have stopped or replaced this sleep after the timer `faded` had fired.
+    // The timer `faded` may fire before `fadeOut` ends. A client may have stopped or replaced this sleep
+    // between the two.
     if (this.#plan !== plan) return;
     await this.#pausePlayers(plan);
     // A client may have stopped or replaced this sleep meanwhile. Then `#abort` has put the volume back.

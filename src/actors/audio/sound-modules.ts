@@ -49,8 +49,8 @@ export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
 
 /**
  * Replaces quotes and backslashes in a text that becomes VALUE in
- * `sink_properties="device.description='VALUE'"`. VALUE has two levels of quotes around it. PulseAudio and
- * PipeWire read further quotes there in different ways.
+ * `sink_properties="device.description='VALUE'"`. PulseAudio and PipeWire differ in how they read further
+ * quotes within the two levels of quotes around VALUE.
  */
 export function withoutQuotes(text: string): string {
   return text.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');

@@ -7,8 +7,8 @@ import { absentIndices, findById, type KnownRecord, presentRecords } from './kno
 import { RequestedVolumes } from './requested-volumes.js';
 
 /**
- * At most this many sources are kept. Further sources are left out. Such a source is kept if there is room
- * when it is read again.
+ * At most this many sources are kept. A further source is left out until it is read again at a time when
+ * there is room.
  */
 export const SOURCES_MAX_RECORDS = 16;
 

@@ -30,7 +30,10 @@ export class StartVolumes {
   readonly #context: StartVolumesContext;
   /** By the index of the output. */
   readonly #timers: Timers<`${number}`>;
-  /** The outputs at the last call of `#setTimers`. */
+  /**
+   * The outputs at the last call of `#setTimers`. If the name at an index differs now, another output is
+   * there.
+   */
   #nameByIndex = new Map<number, string>();
   #hasEnded = false;
 
@@ -61,7 +64,7 @@ export class StartVolumes {
 
   /**
    * Sets a timer for each output that is new since the last call and still lacks its start volume. Other new
-   * outputs become known at once.
+   * outputs get no timer, and are put into `knownOutputs` at once.
    */
   #setTimers(): void {
     const { state, wishes, knownOutputs } = this.#context;
@@ -83,7 +86,8 @@ export class StartVolumes {
     const { knownOutputs, log, run } = this.#context;
     const answer = await run({ do: 'start-volume', output: String(index), volume });
     if (this.#hasEnded) return;
-    // The output becomes known even if the command has failed, so that it is not tried again.
+    // The output is put into `knownOutputs` even if the command has failed, so that the command is not tried
+    // again.
     knownOutputs.add([name]);
     if (answer.ok) log('info', 'an output has got its start volume', { output: name, volume });
     else log('warn', 'an output has not got its start volume', { output: name, why: answer.error.detail });

@@ -38,7 +38,7 @@ export class SoundState {
   readonly sources = new Sources(() => {
     this.#changed.mayInputsHaveChanged = true;
   });
-  /** Those of the sinks; `sources` has those of the sources. */
+  /** The requested volumes of the sinks; `sources` has those of the sources. */
   readonly requestedVolumes = new RequestedVolumes();
   /** The indices of the sinks that have been awake in this life of the server, or that cannot be woken. */
   readonly #doneWaking = new Set<number>();
@@ -48,11 +48,14 @@ export class SoundState {
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
   /**
-   * True from before group-keeper.ts loads stand-ins until they are gone and the server has a default again.
-   * Records do not show stand-ins.
+   * True while group-keeper.ts makes a group with stand-ins. Afterwards it stays true until the server has
+   * another default and has moved the streams, or takes too long for this. Records do not show stand-ins.
    */
   hasStandIns = false;
-  /** The name of the last known default sink before the newest reading of the server's info. */
+  /**
+   * The default sink's name before the newest reading of the server's info. If there was no default then,
+   * this is the name of the last one before.
+   */
   #defaultBefore: string | undefined;
   /** Called with each reading of a sink. A fade sets this callback for the time of a step. */
   onSinkRead: ((info: SinkInfo) => void) | undefined;
@@ -179,8 +182,8 @@ export class SoundState {
   }
 
   /**
-   * Puts the oldest stream first. If several streams prefer one name, only the first of them gets it without
-   * a number.
+   * Puts the oldest stream first, because only the first of several streams that prefer one name gets it
+   * without a number.
    */
   replaceSinkInputs(list: readonly SinkInputInfo[], removed: ReadonlySet<number>): void {
     const present = presentRecords(list, removed).sort((a, b) => a.index - b.index);
@@ -268,8 +271,8 @@ export class SoundState {
 
   /**
    * Marks the streams that play to the sink, because their records name the sink. `module` is the module
-   * that made a new sink. The streams of `module` are marked, too, because they are no clients if the new
-   * sink is a group.
+   * that made a new sink. If this sink is a group, the streams of `module` are no clients any more, so they
+   * are marked, too.
    */
   #markSinkInputsOf(sink: number, module?: number): void {
     for (const { info } of this.#sinkInputs.values()) {

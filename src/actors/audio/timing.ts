@@ -6,12 +6,12 @@ export const TIMING = {
   authMs: 30_000,
   // A client gets a timeout after 10 s (docs/http-api.md, "Limits"), so a command must end earlier.
   commandMs: 9_000,
-  // The part of `commandMs` that must be left when a command is sent. A server that works answers within
-  // milliseconds.
+  // A command is sent only if at least this part of `commandMs` is left. This is long enough, because a
+  // server that works needs only milliseconds for an answer.
   commandLeastMs: 1_000,
   // Waking takes 40 to 250 ms on a busy machine, and several seconds on a board with a slow core. An output
-  // that takes longer counts as unable to wake, but its command is still sent if enough time is left. This
-  // is so if the commands before it took at most 3 s: `commandMs` - `wakeMs` - `commandLeastMs`.
+  // that takes longer counts as unable to wake, but its command is still sent if enough time is left. Enough
+  // is left if earlier commands took at most 3 s: `commandMs` - `wakeMs` - `commandLeastMs`.
   wakeMs: 5_000,
   // After a switch of a card's profile, the command waits at most this long for the new outputs. PipeWire
   // makes them within 0.3 s. If a profile makes fewer outputs than the server has announced, the command
@@ -19,8 +19,8 @@ export const TIMING = {
   switchMs: 2_000,
   // The deadline of each request that has no other deadline, mainly of reads. It is as long as a command's.
   requestMs: 9_000,
-  // Everything is read again after this time. Events may be lost, because PipeWire merges and drops them. A
-  // server that hangs sends nothing, and only a request without an answer shows this.
+  // Everything is read again after this time, because PipeWire merges and drops events. There is one more
+  // reason: if a server hangs, only a request that gets no answer shows this.
   reconcileMs: 60_000,
   // The waits before the server is dialled again grow with each attempt. They begin anew only after a
   // connection that was up for at least this time.

@@ -62,8 +62,8 @@ export class Upkeep {
   }
 
   /**
-   * To be called after the first publication of a connection, with true for both parameters. To be called
-   * again after each publication in which outputs have come or gone, or inputs or cards may have changed.
+   * To be called after each publication in which outputs, inputs or cards may have changed. Both parameters
+   * are true for the first publication of a connection.
    */
   update(haveOutputsComeOrGone: boolean, mayInputsHaveChanged: boolean): void {
     const { state } = this.#context;
@@ -97,8 +97,8 @@ export class Upkeep {
   }
 
   /**
-   * The keeper is loaded if inputs are to be heard, or if loopbacks are to be unloaded, or taken over from an
-   * earlier daemon.
+   * Loads the keeper in three cases: a pair is desired, the loopbacks of a pair that has ended are to be
+   * unloaded, or the loopbacks of an earlier daemon are to be taken over (`mustAdopt`).
    */
   #updateListenKeeper(): void {
     const { listenPairs, state } = this.#context;
@@ -106,8 +106,8 @@ export class Upkeep {
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
     const mustAdopt = hasLoopback && !listenPairs.hasAdopted;
-    // Without a loopback there is nothing to take over. If a pair is desired, the keeper runs anyway, and
-    // the keeper then sets `hasAdopted`.
+    // If there is no loopback, there is nothing to take over. If a pair is desired, the keeper is loaded
+    // anyway, and it sets `hasAdopted` (`ListenPairs.observe`).
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
     const isNeeded = desired.length > 0 || ended.length > 0 || mustAdopt;
     if (this.#listenKeeper === undefined && !isNeeded) return;

@@ -44,8 +44,8 @@ interface PropertyParts {
 }
 
 /**
- * Making these parts takes as long as the rest of the record, so they are kept. An unchanged property list is
- * the same object (text-cache.ts).
+ * Making these parts takes as long as making the rest of the record, so the parts are cached by property
+ * list. An unchanged list is always the same object (text-cache.ts).
  */
 export class PropertyCache {
   readonly #parts = new WeakMap<Props, PropertyParts>();
@@ -70,7 +70,8 @@ export class PropertyCache {
 }
 
 /**
- * The record `R`, whose optional fields may be undefined here. JSON.stringify leaves such fields out.
+ * The record `R`, but with optional fields that may be undefined: `{ id: number; nick?: string }` becomes
+ * `{ id: number; nick?: string | undefined }`. JSON.stringify leaves undefined fields out.
  * `object extends Pick<R, K>` is true only for an optional field `K`.
  */
 export type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | undefined : R[K] };
@@ -146,15 +147,14 @@ export function outputRecord(
     active_port: nonEmpty(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: wish.label === undefined ? props : withoutNick(props),
-    // Silent channels show no balance, so the parts that the channels had before (`sink.balance`) are
-    // preferred.
+    // Silent channels show no balance, so the remembered one (`sink.balance`) is preferred.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: nonEmpty(card),
     volume_limit: volumeLimit,
     hidden: wish.hidden,
-    // A sink of another program may have the name of a group. The record's type needs a mutable array, so
-    // the array is copied.
+    // `wish.group` depends only on the sink's name, and a sink of another program may have the name of a
+    // group. The record's type needs a mutable array, so the array is copied.
     group: isGroup(info) ? wish.group?.slice() : undefined,
   };
 }
@@ -186,7 +186,7 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
     description: info.props['device.description'] || name,
     driver: nonEmpty(info.driver),
     active_profile: info.activeProfile || undefined,
-    // `slice` is needed, too, because a broken server may name several profiles like the active profile.
+    // `slice` is needed, too, because a broken server may send several profiles with the active name.
     profiles: profiles
       .filter((profile, position) => position < firstCount || isActive(profile))
       .slice(0, PROFILES_MAX),

@@ -90,7 +90,7 @@ export class Waker {
   #sourceToCapture(kind: DeviceKind, index: number): number | undefined {
     const { kind: serverKind, sinks, sources } = this.#state;
     if (kind === 'source') {
-      // `hidesVolume` excludes the sinks of cards. `sources.hasNotBeenAwake` is false for sources of cards.
+      // No check for a card is needed here, because `hasNotBeenAwake` is false for sources of cards.
       const mustWake = serverKind === 'pipewire' && sources.hasNotBeenAwake(index);
       return mustWake ? index : undefined;
     }
@@ -113,14 +113,14 @@ export class Waker {
     const link = this.#open({
       onReady: () =>
         link.request('CREATE_RECORD_STREAM', stream, (result) => {
-          // After any other error the link ends, or `#limitMs` ends it.
+          // After any other error the link ends by itself, or the timer below ends it.
           if (!result.ok && result.error.kind === 'server') giveUp();
         }),
       onEvent: () => undefined,
       onClosed: (reason) => {
         cancelGiveUp();
-        // The reason is `stopped` if this file has closed the link. `giveUp` calls `markFailed` before it
-        // closes the link.
+        // The reason is `stopped` if this file has closed the link. This is no failure, except in `giveUp`,
+        // which has called `markFailed` already.
         if (reason.kind !== 'stopped') markFailed();
         this.#captures.delete(key);
         this.#onEnded();

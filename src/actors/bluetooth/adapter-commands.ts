@@ -27,9 +27,9 @@ interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
 const TURN_MAX_MS = 9_000;
 
 /**
- * How long pairing mode waits for the services of a device that has paired. BlueZ asks the device for them
- * about two seconds after the pairing. If a client connects a new device, the daemon itself calls `Pair`,
- * and BlueZ knows the services before it answers. So connecting.ts needs no such wait.
+ * Pairing mode waits at most this long for the services of a device that has paired. BlueZ asks the device
+ * for them about two seconds after the pairing. connecting.ts needs no such wait: it calls `Pair`, and BlueZ
+ * answers this call only when it knows the services.
  */
 const SERVICES_MAX_MS = 5_000;
 
@@ -154,14 +154,15 @@ export class AdapterCommands {
     const endOfAdmission = this.#pairing.endAdmission(device);
     // Undefined if the device was not admitted, or if BlueZ does not know its services yet.
     if (endOfAdmission === undefined) return;
-    // The first device that pairs ends pairing mode, but only after the call by which BlueZ trusts the
-    // device. Otherwise the agent would refuse the device's sound, which may come at once.
+    // The first device that pairs ends pairing mode, but only after the call that makes BlueZ trust it.
+    // Until then BlueZ asks the agent about the device's sound, which the agent allows only in pairing mode.
     void endOfAdmission.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
   /**
-   * If `before` is undefined, the device was paired when it appeared, and the pairing may be years old.
-   * `mayPair` is also true if the device was admitted in a pairing mode that has ended since.
+   * A device may pair if pairing mode is active, or was active when the device was admitted, or if a client
+   * connects the device. Other devices that have just paired are refused. If `before` is undefined, the
+   * device was paired when it appeared. This pairing may be years old, so it is not refused.
    */
   #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
     const { isActive: isInPairingMode, leftMs } = this.#pairing;
@@ -276,7 +277,7 @@ export class AdapterCommands {
 
   #endScanUnlessProlonged(path: string): Promise<void> {
     return this.#turns.run(async () => {
-      // If the timer is set again, a command that was queued before has prolonged the scan.
+      // If the timer is set again, a queued command has prolonged the scan since the timer fired.
       if (this.#timers.has('scan')) return;
       await this.#endScan(path);
       // If BlueZ ended its scan before the timer fired, no signal comes now, so `onChange` is called here.
@@ -284,7 +285,7 @@ export class AdapterCommands {
     });
   }
 
-  /** Without the timer the daemon has no scan. A scan of another program goes on. */
+  /** If the timer is not set, the daemon has no scan to end. A scan of another program goes on. */
   async #stopScan(path: string): Promise<Answer> {
     if (!this.#timers.has('scan')) return DONE;
     this.#timers.cancel('scan');

@@ -65,6 +65,7 @@ export class AutomaticActions {
     const isPowered = adapter.Powered === true;
     const devices = () => this.#parts.currentObjects().devicesOf(adapter.path);
     if (isPowered && !wasPowered) this.#reconnecting.begin(devices());
+    // Each adapter has its own services, so those of a new adapter count as changed.
     const isServed = isSoundServed(adapter);
     if (before === undefined || isSoundServed(before) !== isServed)
       this.#reconnecting.soundServed(isServed, devices());
@@ -107,8 +108,8 @@ export class AutomaticActions {
   }
 
   /**
-   * True while known devices may be connected again. The scan of any program counts, also one that `isBusy`
-   * does not know.
+   * True while known devices may be connected again. A scan forbids this, even the scan of another program,
+   * which `isBusy` does not know.
    */
   #mayReconnect(): boolean {
     const { currentAdapter, commands } = this.#parts;

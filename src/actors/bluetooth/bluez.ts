@@ -41,8 +41,8 @@ export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * Advice for errors whose text does not say what to do. If a pattern has a second alternative, this is the
- * text of errno, which older versions of BlueZ send.
+ * Advice for errors whose text does not say what to do. The second alternative of a pattern is the text of
+ * errno, which older versions of BlueZ send.
  */
 const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
   [

@@ -140,6 +140,7 @@ export class Connecting {
       present.isRequested ||= isRequested;
       return present;
     }
+    // `abort` settles the attempt at once. The controller keeps `#pairAndConnect` from making further calls.
     const controller = new AbortController();
     let abort: Attempt['abort'] = () => undefined;
     const aborted = new Promise<Answer>((resolve) => {
@@ -148,11 +149,11 @@ export class Connecting {
         resolve(failure(fault, detail));
       };
     });
-    const connectUnlessAborted = (): Promise<Answer> =>
+    const connectUntilAborted = (): Promise<Answer> =>
       Promise.race([aborted, this.#runAttempt(device, controller.signal)]);
     const { onProgress } = this.#parts;
     onProgress(path, 'begun');
-    const answer = isRequested ? this.#withAgent(connectUnlessAborted) : connectUnlessAborted();
+    const answer = isRequested ? this.#withAgent(connectUntilAborted) : connectUntilAborted();
     const outcome = answer.finally(() => this.#attempts.delete(path));
     void outcome.then(({ ok }) => onProgress(path, ok ? 'succeeded' : 'failed'));
     const attempt = { outcome, abort, isRequested, isOutcomeDue: false };
@@ -178,8 +179,8 @@ export class Connecting {
     const { path, Address: address = '' } = device;
     const outcome = await this.#pairAndConnect(device, signal);
     if (outcome.ok) return outcome.value === 'for input' ? refusalOfInput(device) : DONE;
-    // Without this call BlueZ would go on trying to connect. In an aborted attempt, the call could end the
-    // connection of a later attempt.
+    // Without this call BlueZ would go on trying to connect. The call is left out in an aborted attempt,
+    // because it could end the connection of a later attempt.
     if (outcome.error.kind === 'timeout' && !signal.aborted) this.#disconnect(path);
     return bluezRefusal(outcome.error, `${address} could not be connected`, DEVICE_FAULTS);
   }

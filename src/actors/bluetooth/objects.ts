@@ -42,6 +42,7 @@ const PROPERTY_TABLES = {
 } as const;
 
 type BluezInterface = keyof typeof PROPERTY_TABLES;
+/** The properties of one object by interface, such as those of a device and of its battery. */
 type BluezObject = { readonly [I in BluezInterface]?: PropertyValues<(typeof PROPERTY_TABLES)[I]> };
 
 export interface BluetoothAdapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
@@ -134,8 +135,8 @@ export class BluezObjects {
   }
 
   /**
-   * Undefined if the signal concerns none of the kept adapters, devices and batteries. The removal of an
-   * interface that is not kept counts as a change, if it is at the path of a kept object.
+   * Undefined if the signal concerns none of the kept adapters, devices and batteries. If a kept object
+   * loses an interface, this counts as a change, even if the interface is not kept.
    */
   apply(signal: Signal): BluezChange | undefined {
     const { path } = signal;

@@ -28,7 +28,7 @@ export class Pairing {
   readonly #parts: BluezParts;
   /** Runs the calls that register and unregister the agent one after the other. */
   readonly #turns = new Turns();
-  /** How many need the agent: pairing mode counts, and each connection that a client has requested. */
+  /** The number of users of the agent: pairing mode, and each connection that a client has requested. */
   #agentHolders = 0;
   /**
    * `unknown`: BlueZ was asked to register the agent, and has not confirmed it. BlueZ may still have the
@@ -133,8 +133,8 @@ export class Pairing {
   }
 
   /**
-   * Makes the adapter neither discoverable nor pairable, even if another program has made it discoverable.
-   * The second call is made even if the first has failed.
+   * Sets `Discoverable` and `Pairable` to false, even if another program has set them to true. The second
+   * call is made even if the first has failed.
    */
   async end(adapter: string): Promise<BusResult<undefined>> {
     this.markEnded();
@@ -184,8 +184,8 @@ export class Pairing {
 
   /**
    * Ends the admission of a device that has paired. Trusts the device if it has a sound service and no input
-   * service. Returns undefined if the device was not admitted, or has not paired. Returns undefined, too,
-   * while BlueZ knows neither a sound service nor an input service of the device.
+   * service. Returns undefined, and leaves the device as it is, in three cases: the device was not admitted,
+   * it has not paired yet, or BlueZ knows neither a sound service nor an input service of it yet.
    */
   endAdmission({ path, UUIDs = [] }: BluetoothDevice): Promise<void> | undefined {
     const hasPaired = this.#admitted.get(path) === true;
@@ -207,15 +207,15 @@ export class Pairing {
   }
 
   /**
-   * Forgets a device that has paired without admission, unless another program seems to have paired it. Any
-   * device can pair while our agent is registered: all adapters are then pairable. Our agent has neither
-   * keys nor a display, so the kernel accepts the device without a question to our agent
+   * Forgets a device that has paired without admission, unless another program seems to have paired it. Such
+   * devices exist, because all adapters are pairable while our agent is registered. The kernel accepts them
+   * without a question to our agent, because our agent has neither keys nor a display
    * (docs/development/what-we-learnt.md, "BlueZ").
    */
   async refuse(adapter: BluetoothAdapter, { path, Trusted, wasFoundByScan }: BluetoothDevice): Promise<void> {
-    // Another program that pairs a device finds it by a scan first, or makes the node discoverable. Such a
-    // program may also trust the device. The scan is no evidence while our agent is needed for another
-    // device, because the device at `path` may then have paired by means of our agent.
+    // There are three signs that another program has paired the device: the program has trusted it, has made
+    // the node discoverable, or has found the device by a scan. The scan is no sign while our agent is in
+    // use, because the device may then have paired by means of our agent.
     const isScanEvidence = wasFoundByScan && this.#agentHolders === 0;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;
@@ -251,7 +251,7 @@ export function agentAnswer(call: Signal, admits: (device: string) => boolean): 
   const service = signalValues(authorizeService, call);
   const pairing = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
   const [device] = service ?? pairing ?? [];
-  // All other calls to the agent ask the user for a key, or display one.
+  // The calls for which `device` is undefined ask the user for a key, or display one.
   if (device === undefined) return rejection('this node has neither keys nor a display');
   if (!admits(device)) return rejection('this node is not in pairing mode');
   const [, uuid] = service ?? [];

@@ -54,9 +54,9 @@ export class BluetoothPublisher {
   #adapterText = '';
   /** The published texts of the devices' records, by address. */
   readonly #deviceTexts = new Map<string, string>();
-  /** The addresses of devices that the scan has found, and that are still to be published as discovered. */
+  /** The addresses of devices that are new in a scan, and still need an event `bluetooth.discovered`. */
   readonly #newlyFound = new Set<string>();
-  /** The addresses of published devices whose change in a scan is still to be published as discovered. */
+  /** The addresses of other devices that have changed during a scan, and that still need this event. */
   readonly #foundAgain = new Set<string>();
   /**
    * True if the next publication must make the event `bluetooth.updated`, even if the adapter's record has
@@ -81,7 +81,7 @@ export class BluetoothPublisher {
   }
 
   /**
-   * Resolves when records are published for which `isReached` returns true, when the backend is no longer up
+   * Resolves when `isReached` returns true for the published records, when the backend is no longer up
    * (`forget`), or after PUBLISHED_MAX_MS.
    */
   async untilPublished(isReached: (records: BluetoothRecords) => boolean): Promise<void> {
@@ -119,6 +119,7 @@ export class BluetoothPublisher {
       this.#publishDevice(address, JSON.stringify(device), records.bluetooth.scanning);
     for (const address of [...this.#deviceTexts.keys()])
       if (!records.devices.has(address)) this.#dropDevice(address);
+    // While this timer is set, the pause after the last event of the scan is not over.
     if (!this.#timers.has('discovered')) this.#publishDiscovered();
     for (const { isReached, stopWaiting } of this.#waiters) if (isReached(records)) stopWaiting();
   }

@@ -10,7 +10,7 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 /** A connection that has lasted this long is steady: after its loss, the pauses begin with the shortest. */
 const STEADY_MS = 60_000;
 
-/** BlueZ's `Icon` of these devices. They are no loudspeakers, although they may play the sound of others. */
+/** The `Icon` in BlueZ of devices that are no loudspeakers, although they may play the sound of others. */
 const PHONES_AND_COMPUTERS: readonly string[] = ['phone', 'computer'];
 
 /** `true` means all known loudspeakers and headphones; a list means the devices with these addresses. */
@@ -26,7 +26,10 @@ interface Attempts {
   dueAt: number | undefined;
   /** When the last connection began; undefined if this is not known (see `#connectionEnded`). */
   connectedAt: number | undefined;
-  /** True if somebody has disconnected the device on purpose, even if BlueZ still reports a connection. */
+  /**
+   * True after somebody has disconnected the device on purpose, until it is connected again. BlueZ may
+   * report the end of the connection later.
+   */
   isLeftDisconnected: boolean;
 }
 
@@ -52,16 +55,15 @@ export class ReconnectPolicy {
   /** By the device's path. */
   readonly #attempts = new Map<string, Attempts>();
   /**
-   * The devices whose link is unproven, by path: it may belong to an attempt that fails. `under way`: an
-   * attempt is under way. `failed`: an attempt has failed, and the device was not connected since. BlueZ may
-   * end the link of a failing attempt before or after the failure. It gives the same reason for this end as
-   * if somebody had disconnected the device.
+   * The devices whose link may belong to an attempt that fails, by path. BlueZ may end such a link before
+   * or after the failure, and gives the same reason as if somebody had disconnected the device. `under way`:
+   * the attempt has no outcome yet. `failed`: it has failed, and the device was not connected since.
    */
   readonly #unproven = new Map<string, 'under way' | 'failed'>();
   #isSoundServed = true;
   /**
-   * The monotonic time until which BlueZ may end a device's link by itself, because the sound server has
-   * gone or come back; by the path of the device. BlueZ gives the same reason for the end of this link as if
+   * If the sound server has gone or come back, BlueZ may end a device's link by itself until this monotonic
+   * time. The key is the path of the device. BlueZ gives the same reason for the end of this link as if
    * somebody had disconnected the device.
    */
   readonly #soundlessUntilMs = new Map<string, number>();
@@ -89,8 +91,8 @@ export class ReconnectPolicy {
     const wasConnected = before?.Connected === true;
     const isConnected = after?.Connected === true;
     const hasConnected = isConnected && !wasConnected;
-    // A link that begins during an attempt is proven only by the success of this attempt. A link that begins
-    // without an attempt is proven at once. In the state `failed`, no attempt is under way any more.
+    // In the state `failed` no attempt is under way, so a link that begins now is proven at once. A link
+    // that begins in the state `under way` is proven only when the attempt succeeds.
     const isFirstConnectionSinceFailure = hasConnected && this.#unproven.get(path) === 'failed';
     if (after === undefined || isFirstConnectionSinceFailure) this.#unproven.delete(path);
     if (after === undefined || hasConnected) this.#soundlessUntilMs.delete(path);
@@ -114,8 +116,8 @@ export class ReconnectPolicy {
 
   /**
    * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. If a
-   * link ends more than `STEADY_MS` after this call, the sound server does not count as the cause. Without
-   * this bound, no disconnection would count as intended on a node whose sound server never comes.
+   * link ends within `STEADY_MS` after this call, the sound server may be the cause, so the disconnection
+   * does not count as intended. A later one may count as intended, even if the sound server stays away.
    */
   soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
     this.#isSoundServed = isServed;
@@ -149,8 +151,8 @@ export class ReconnectPolicy {
     const attempts = this.#attempts.get(path);
     if (attempts === undefined || attempts.isLeftDisconnected) return 0;
     attempts.failures += 1;
-    // If the link was up during the attempt, `dueAt` is no longer the time of this attempt:
-    // `#connectionBegan` has cleared it, and `#connectionEnded` plans the next attempt.
+    // If the link was up during the attempt, `#connectionBegan` has cleared `dueAt`, and `#connectionEnded`
+    // plans the next attempt. If not, `dueAt` is still the time of this attempt.
     const { dueAt } = attempts;
     const isStillDue = dueAt !== undefined && dueAt <= this.#clock.monotonic();
     if (isStillDue) this.#scheduleAfterPause(attempts);
@@ -170,6 +172,7 @@ export class ReconnectPolicy {
   }
 
   #connectionBegan(path: string): void {
+    // An unproven connection may belong to an attempt that fails, so the failures are counted on.
     const { pauses, failures: failuresBefore } = this.#attemptsFor(path);
     const failures = this.#unproven.has(path) ? failuresBefore : 0;
     this.#attempts.set(path, { ...NO_ATTEMPTS, pauses, failures, connectedAt: this.#clock.monotonic() });

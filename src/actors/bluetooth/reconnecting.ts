@@ -67,7 +67,7 @@ export class Reconnecting {
     this.recheck();
   }
 
-  /** To be called when an attempt may have become due, allowed or forbidden. */
+  /** To be called when an attempt may have become due, or when `isAllowed` may have changed. */
   recheck(): void {
     this.#timers.cancelAll();
     const attempt = this.#attempt;
@@ -94,8 +94,8 @@ export class Reconnecting {
     this.#attempt = attempt;
     const answer = await connect(path);
     this.#attempt = undefined;
-    // `attemptProgressed` reports a success to the policy. An aborted attempt does not count as a failure,
-    // and stays due.
+    // A success is only logged here, because `attemptProgressed` has reported it to the policy. An aborted
+    // attempt does not count as a failure, and stays due.
     if (answer.ok) publish.log('info', 'a known device is connected again', { device: path });
     else if (!attempt.isAborted) this.#attemptFailed(path, answer.error.detail);
     this.recheck();

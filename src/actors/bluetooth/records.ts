@@ -40,7 +40,7 @@ export function makeRecords(
     if (address === undefined) continue;
     const record = deviceRecord(device, Discovering, outputs.outputName(address));
     devices.set(address, record);
-    // The other devices were only found by a scan, and BlueZ soon forgets them by itself.
+    // A device that is not known was only found by a scan, and BlueZ soon forgets it by itself.
     const isKnown = Paired === true || Trusted === true || Connected === true;
     if (isKnown) knownDevices.push(record);
   }
@@ -84,7 +84,7 @@ function deviceRecord(
 
 /**
  * The properties of an output that contain the address of its Bluetooth device. The first is PipeWire's. The
- * second is PulseAudio's, which has another text if the output has no Bluetooth device.
+ * second is PulseAudio's; if the output has no Bluetooth device, this property has another text.
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 /** A text that is an address, such as `AA:BB:CC:DD:EE:FF`. */
@@ -93,6 +93,7 @@ const WHOLE_ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 /**
  * The name of an output that plays to a Bluetooth device. PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer
  * versions `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio: `bluez_sink.AA_...`.
+ * A letter or digit directly after the last pair means that the text is no address.
  */
 const BLUEZ_OUTPUT_NAME = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
 

@@ -68,7 +68,7 @@ export interface BusOwner {
 export interface BusOptions extends Partial<Bounds> {
   /** Called before each attempt. By default the paths come from the process's environment. */
   readonly paths?: () => BusPaths;
-  /** The wait in ms before an attempt, by its number (0 first). By default `backoffMs` of clock.ts. */
+  /** The wait in ms before the attempt with this number, from 0. By default `backoffMs` of clock.ts. */
   readonly backoffMs?: (attempt: number) => number;
   readonly callDeadlineMs?: number;
 }
@@ -181,7 +181,7 @@ export class Bus<E extends Effect> {
     const attempt = this.#attempts;
     const waitMs = this.#options.backoffMs?.(attempt) ?? backoffMs(attempt, Math.random());
     this.#attempts += 1;
-    // A wait of 0 has a timer, too: no event of this bus may come before the constructor has returned.
+    // Even a wait of 0 needs the timer, so that the constructor returns before the owner is called.
     this.#attemptTimer = setTimeout(() => void this.#connect(), waitMs);
   }
 
@@ -192,7 +192,7 @@ export class Bus<E extends Effect> {
     else await this.#useConnection(result.value);
   }
 
-  /** The connection at the first path where a bus greets us; if there is none, the error of the last path. */
+  /** The connection at the first path where a bus greets us, or else the error of the last path. */
   async #tryPaths(): Promise<ConnectResult> {
     const paths = this.#paths();
     if (!paths.ok) return paths;
@@ -215,7 +215,7 @@ export class Bus<E extends Effect> {
     // If the connection was lost since the greeting, `#onLost` has already scheduled the next attempt.
     if (!connection.isOpen) return;
     this.#connection = connection;
-    // The loss of a connection that the owner has used is reported even if the last reason was the same.
+    // The owner now has a connection, so its loss must be reported even if the last reason was the same.
     this.#reportedReason = undefined;
     try {
       await this.#owner.up();
@@ -244,7 +244,7 @@ export class Bus<E extends Effect> {
   #onSignal(signal: Signal): void {
     const isFromBus = signal.sender === BUS_NAME;
     if (!isFromBus && !this.#watches.isWatchedOwner(signal.sender)) return;
-    // The bus reports to each connection the names of that connection, even if nobody has subscribed.
+    // The bus sends us a signal about each name that we get or lose, even if nobody has subscribed to it.
     const isAboutOwnName = signal.member === 'NameAcquired' || signal.member === 'NameLost';
     if (isFromBus && isAboutOwnName) return;
     if (isFromBus) this.#updateOwnerOfName(signal);

@@ -108,8 +108,9 @@ export async function connectBus(
     const parts = privateParts(bus);
     parts.fields._nameOwners = REMEMBERS_NO_NAMES;
     skipBadMessages(parts.stream, messageMaxBytes);
-    // This call must precede `new BusConnection`, where `PausableReading` puts its own `stream.read` before
-    // this one. During a pause it does not call this one, so a message that waits does not count as late.
+    // This call must come before `new BusConnection`. The `stream.read` of `PausableReading`, which is set
+    // there, then calls the one that is set here, but not during a pause. So a message that waits because of
+    // a pause does not count as late.
     reportLateMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
@@ -131,7 +132,7 @@ export class BusConnection {
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
   readonly #reading: PausableReading;
-  /** Settles each call that has no answer yet. */
+  /** A function for each call that has no answer yet, which settles the call. */
   readonly #pending = new Set<(outcome: BusResult<BusReply>) => void>();
   /** Resolves when the bus has answered our Hello. Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
@@ -158,7 +159,7 @@ export class BusConnection {
     bus.on('message', (message) => this.#onMessage(message));
     bus.addMethodHandler((message: Message) => {
       this.#answer(message);
-      // Otherwise dbus-next would answer the call itself, and for an introspection it would read files.
+      // After false, dbus-next would answer the call itself, and would read files for an introspection.
       return true;
     });
   }
@@ -204,8 +205,9 @@ export class BusConnection {
   }
 
   /**
-   * Ends the connection if the bus has not greeted us yet. A later error needs no action. If the stream has
-   * ended, it emits `end` or `close`. If dbus-next has refused a reply, the call ends at its deadline.
+   * Ends the connection if the bus has not greeted us yet. A later error needs no action. Either the
+   * stream has ended, which also causes the event `end` or `close`, or dbus-next has refused a message. If
+   * this message is a reply, its call ends at the deadline.
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;
@@ -236,6 +238,7 @@ export class BusConnection {
   }
 
   #onMessage(message: Message): void {
+    // dbus-next emits a message directly after reading it, so the last message read is this one.
     if (message.type === MessageType.SIGNAL && this.#isOpen)
       this.#signals.add(message, this.#reading.lastMessageBytes);
   }

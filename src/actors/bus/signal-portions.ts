@@ -33,6 +33,7 @@ export class SignalPortions<Signal> {
 
   /** Passes the signal on, now or later. */
   add(signal: Signal, bytes: number): void {
+    // Even a signal that is passed on now needs the next turn, which sets `#leftInTurn` anew.
     this.#nextTurn ??= setImmediate(() => this.#passPortionOn());
     if (this.#leftInTurn === 0 || this.#waitingSignals.length > 0) {
       this.#waitingSignals.push({ signal, bytes });
@@ -47,8 +48,8 @@ export class SignalPortions<Signal> {
     const wasFull = this.isFull;
     const portion = this.#waitingSignals.splice(0, PORTION_SIGNALS);
     this.#leftInTurn = PORTION_SIGNALS - portion.length;
-    // The signals of this portion count for this turn. Another turn must begin the count anew, even if no
-    // more signals wait.
+    // This portion has made `#leftInTurn` smaller, so the next turn must set it anew, even if no more
+    // signals wait then.
     this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#passPortionOn()) : undefined;
     for (const { signal, bytes } of portion) {
       this.#waitingBytes -= bytes;

@@ -64,7 +64,8 @@ export function reportLateMessages(stream: Socket, deadlineMs: number, onLate: (
       if (hasBegun) timer ??= setTimeout(onLate, deadlineMs);
       return null;
     }
-    // The rest of a message may have the size of a header, so the size alone does not decide.
+    // The rest of a message may have the size of a header, so the size alone does not decide. A header
+    // does not stop the timer, because the rest must come in time, too.
     const isHeader = size === HEADER_BYTES && !isInMessage;
     isInMessage = isHeader;
     if (!isInMessage) clearTimer();

@@ -20,8 +20,8 @@ export function asArgument(value: unknown): unknown {
 /**
  * A received value in our form. A variant becomes its value. An array of bytes becomes a Uint8Array with
  * memory of its own. A dictionary becomes an object without a prototype. An integer stays a bigint if a
- * number would not be exact. No record may have a bigint, because JSON.stringify throws at it. The recursion
- * ends, because the bus bounds the depth to 64 levels.
+ * number would not be exact. The caller must not put such a bigint into a record, because JSON.stringify
+ * throws at it. The recursion ends, because the bus bounds the depth to 64 levels.
  */
 export function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') {
@@ -30,8 +30,8 @@ export function plainValue(value: unknown): unknown {
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(plainValue);
-  // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer
-  // (see `dictionaryEntries`).
+  // `instanceof` is not used here, because it is also true for a dictionary whose prototype is a Variant or
+  // a Buffer. The key `__proto__` causes such a prototype (see `dictionaryEntries`).
   if (isVariant(value)) return plainValue(value.value);
   // A copy is made, because a slice would keep the whole message in memory.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);

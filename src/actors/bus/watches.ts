@@ -20,9 +20,9 @@ type SharedRequests = Map<string, Promise<BusResult<undefined>>>;
 
 export class Watches {
   readonly #call: CallBus;
-  /** Match rules that are set on the bus, or requested. */
+  /** The requests to set match rules on the bus, pending or successful, by rule. */
   readonly #ruleRequests: SharedRequests = new Map();
-  /** Watched names whose changes of owner the bus reports, or was requested to report. */
+  /** The requests to follow the owners of watched names, pending or successful, by name. */
   readonly #ownerRequests: SharedRequests = new Map();
   /** The unique names of the owners, by watched name; '' for a name that its owner has left. */
   readonly #owners = new Map<string, string>();
@@ -87,7 +87,7 @@ export class Watches {
     if (this.#hasEnded) return CLOSED;
     // A change of owner that came meanwhile is newer than this reply.
     if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
-    // For a name without an owner the bus answers with an error. This is no failure.
+    // If the name has no owner, the bus answers with an error. This is no failure.
     const hasAnswer = outcome.ok || outcome.error.kind === 'dbus';
     return hasAnswer ? DONE : outcome;
   }

@@ -29,7 +29,7 @@ import { announcedInterfaceNames, announcementPlaces, type NetworkInterfaces, ty
  */
 const ROUND_EVERY_MS = 8_000;
 
-/** How many names are tried at most. `beginAnew` begins with the first name again. */
+/** At most this many names are tried. Then a new bus connection begins with the first name again. */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
@@ -53,7 +53,7 @@ const DONE: StepResult = success(undefined);
 
 /** Our entry group in Avahi: what Avahi announces for us. */
 interface Group {
-  /** Name, port and places, to be compared; '' for a group that has to be made anew. */
+  /** Name, port and places as one text, by which a round finds changes; '' if the group is outdated. */
   serviceText: string;
   /** The path of the group's object; undefined until Avahi has made it. */
   path: string | undefined;
@@ -142,7 +142,7 @@ export class Announcer {
     if (groupChange !== undefined && signal.path === this.#group?.path) this.#groupChanged(...groupChange);
     const hasServerChanged = signalValues(AVAHI_SIGNALS.serverStateChanged, signal) !== undefined;
     if (!hasServerChanged) return;
-    // Avahi may have another host name now, but the group has the one with which it was made.
+    // Avahi may have another host name now, but the group still has the old one.
     this.#markOutdated();
     this.#requestRound();
   }
@@ -195,10 +195,11 @@ export class Announcer {
     if (!replaced.ok) return replaced;
     const announced = await this.#announce(port, places);
     if (announced.ok) return announced;
-    // A failure would replace the bus connection (`#rounds`). That would help nothing, and stop the browser.
+    // If this round failed, the bus connection would be replaced (`#rounds`). Avahi would refuse the new
+    // connection's announcement, too, and the browser would forget all nodes.
     if (isDbusError(announced.error, AVAHI_ERRORS.notPermitted)) return this.#announceNothing(NOT_PERMITTED);
     if (!isDbusError(announced.error, AVAHI_ERRORS.collision)) return announced;
-    // Another service of this same avahi-daemon has the name.
+    // Another service of this same avahi-daemon has the name. A signal reports a collision on the network.
     this.#nameCollided();
     return DONE;
   }
@@ -259,8 +260,7 @@ export class Announcer {
     if (serviceText === this.#group?.serviceText) return DONE;
     const withdrawn = await this.#withdraw();
     if (!withdrawn.ok) return withdrawn;
-    // The group is set before Avahi has made it, so that `beginAnew` forgets it if avahi-daemon ends
-    // meanwhile.
+    // The group is set before Avahi makes it: if avahi-daemon ends meanwhile, `beginAnew` forgets the group.
     const group: Group = { serviceText, path: undefined, isEstablished: false };
     this.#group = group;
     const created = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);

@@ -113,7 +113,7 @@ export class Discovery implements BridgeActor, BusOwner {
     const isAvahiUp = state === 'up';
     const hasConfiguredNodes = this.#configured !== undefined;
     const isUp = isAvahiUp || hasConfiguredNodes;
-    // The call precedes the status, because `up` must come after the records (`Publisher` in runtime.ts).
+    // The records must be published before the status `up` (`Publisher` in runtime.ts).
     this.#nodes.setIsUp(isUp);
     const isReduced = !isAvahiUp && hasConfiguredNodes && detail !== undefined;
     this.#link.status(

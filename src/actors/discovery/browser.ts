@@ -30,10 +30,10 @@ const GATHER_MS = 250;
 type Service = Values<'iisssu'>;
 
 /**
- * A service that is resolved. It is forgotten once it has gone or turns out to be no node. A node keeps its
- * resolver, because only the resolver's failure soon shows that the host has lost its power: the host's
- * address expires after two minutes. The service's own record expires only after 75 minutes (RFC 6762,
- * section 10).
+ * A service that is resolved. It is forgotten once it has gone or turns out to be no node. The resolver of a
+ * node stays. If the host loses its power, the resolver fails when the host's address expires, after two
+ * minutes. Avahi's browser reports nothing until the service's own record expires, after 75 minutes (RFC
+ * 6762, section 10).
  */
 interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */
@@ -64,7 +64,7 @@ export class Browser {
     this.#onChange = onChange;
   }
 
-  /** To be called when Avahi no longer has the objects of this class: its browser and the resolvers. */
+  /** To be called when Avahi has forgotten the browser and the resolvers that this class has requested. */
   beginAnew(isAvahiRunning: boolean): void {
     this.forgetAll();
     if (isAvahiRunning) this.#browse();
@@ -133,7 +133,8 @@ export class Browser {
     const addressProtocol = protocol;
     const request = [index, protocol, name, type, domain, addressProtocol, NO_FLAGS] as const;
     const resolver = await this.#bus.call(AVAHI_METHODS.serviceResolverNew, request);
-    // During the call the service may have gone, and may have come again.
+    // During the call the service may have gone. If it has come again, a newer call makes its resolver. In
+    // both cases this resolver is of no use.
     const isCurrent = this.#services.get(key) === service;
     if (resolver.ok && isCurrent) service.resolverPath = resolver.value;
     else if (resolver.ok) this.#freeResolver(resolver.value);
@@ -144,7 +145,7 @@ export class Browser {
   }
 
   /**
-   * Uses the service's key, because Avahi may send this signal before the resolver's path is known.
+   * Finds the service by its key, because Avahi may send this signal before the resolver's path is known.
    */
   #serviceFound(...values: Values<'iissssisqaayu'>): void {
     const [index, protocol, name, _type, _domain, host, _addressProtocol, address, port, txt, flags] = values;

@@ -69,8 +69,8 @@ export class KnownNodes {
     const configured = this.#configured.map((node) => configuredRecord(node, this.#parts.ownPort()));
     const nodes = this.#nodes(configured);
     this.#replace('nodes', new Map(nodes.map((node) => [node.name, node])));
-    // `isTrusting` is about the pages of other nodes. The page of this node may connect to others in either
-    // case, so `nodes.policy` always has these origins.
+    // `isTrusting` decides only what the pages of other nodes may do here. This node's page may connect to
+    // other nodes in either case, so `nodes.policy` always has the trusted origins.
     const namesByTrustedOrigin = namesByOrigin(nodes, trustedOrigins);
     this.#replace('nodes.origins', this.#parts.isTrusting ? namesByTrustedOrigin : new Map());
     // These origins come from `configured` instead of `nodes`, because a record of `nodes` that is marked as
@@ -115,7 +115,8 @@ function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readon
 
 function markedAsConfigured(node: NodeRecord, isReachableByUrl: boolean | undefined): NodeRecord {
   // Several URLs may lead to one node. The node is reachable if one of the URLs reaches it.
-  // `isReachableByUrl` is undefined until the URL's first request has ended, and then changes nothing.
+  // While `isReachableByUrl` is undefined, the URL's first request has not ended, and `reachable` stays as
+  // it is.
   const isReachable = node.reachable === true || isReachableByUrl;
   return { ...node, configured: true, ...(isReachable !== undefined && { reachable: isReachable }) };
 }
@@ -136,8 +137,8 @@ function configuredRecord({ url, answer, isReachable }: ConfiguredNode, ownPort:
   const portOfScheme = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;
   const port = url.port === '' ? portOfScheme : Number(url.port);
   const address = isIP(host) === 0 ? answer?.address : host;
-  // Nobody can use an address with HTTPS, because the certificate is for the name. The configuration allows
-  // HTTPS only at this port.
+  // Nobody can use an address with HTTPS, because the certificate is for the name. The port tells HTTPS from
+  // HTTP: the configuration allows HTTPS only at port 443, and HTTP only at other ports.
   const isUseful = address !== undefined && port !== HTTPS_PORT && !isInNetworks(USELESS_NETWORKS, address);
   // An IPv6 address keeps its brackets before a port.
   const name = port === DEFAULT_PORT ? host : `${url.hostname}:${port}`;

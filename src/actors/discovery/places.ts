@@ -32,9 +32,9 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
  * if all addresses are loopback addresses, or if no interface has them any more.
  *
  * A wildcard address is one place for all interfaces. Each interface with an address in `listening` is one
- * place, too, even if the node listens there by both protocols. If each protocol had a place, avahi-daemon
- * 0.8 would still send only one goodbye for a record (is_duplicate_entry in avahi-core/announce.c). At the
- * other place the record would stay until its time to live ends.
+ * place, too, even if the node listens there by both protocols. If each protocol had a place of its own,
+ * avahi-daemon 0.8 would withdraw a record at only one of the two places (is_duplicate_entry in
+ * avahi-core/announce.c). At the other place the record would stay until its time to live ends.
  */
 export function announcementPlaces(
   listening: readonly string[],

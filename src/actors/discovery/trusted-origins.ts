@@ -34,8 +34,8 @@ export function trustedOrigins(node: NodeRecord): readonly string[] {
 }
 
 /**
- * The origins to which the page may connect because the configuration names the node. None for a node with
- * odio-api, which the page cannot use.
+ * The origins of a node that the configuration names. The page of this daemon's own node may connect to
+ * them. None for a node with odio-api, which the page cannot use.
  */
 export function configuredOrigins(node: NodeRecord): readonly string[] {
   return originsAt(node, (host) => isIP(host) !== 0 || PLAIN_NAME.test(host));

@@ -42,8 +42,8 @@ const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: str
 };
 
 /**
- * Collections in which several records may have the same name. Each key is also the name of a request's
- * parameter, and this parameter names a record of the collection.
+ * Collections in which several records may have the same name, by kind. Requests refer to a record by a
+ * parameter that is called like its kind: `{ output: 'Kitchen' }` means a record of `audio.outputs`.
  */
 const COLLECTIONS_BY_KIND = {
   output: 'audio.outputs',
@@ -54,7 +54,7 @@ const COLLECTIONS_BY_KIND = {
 /** The kinds of records that have topics or entities of their own under their names. */
 type NamedKind = keyof typeof COLLECTIONS_BY_KIND;
 
-/** The kind of record that a parameter of a request names. */
+/** A kind of record to which requests refer. */
 export type ReferredKind = NamedKind | 'client';
 
 export interface NamedRecord<T> {
@@ -63,7 +63,10 @@ export interface NamedRecord<T> {
   readonly record: T;
 }
 
-/** Collections whose records become entities in Home Assistant. All of `RECORD_TOPICS` are among them. */
+/**
+ * Collections whose records become entities in Home Assistant. They must include all collections of
+ * `RECORD_TOPICS`, because `#put` makes no topics for others.
+ */
 const ENTITY_COLLECTIONS: readonly Collection[] = [
   'audio.server',
   'audio.outputs',
@@ -77,7 +80,7 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
 
 /**
  * Entities are made from these members of records, at any depth. `id` and `scope` never change in a record.
- * They are here because a record may take the place of another one that has the same name.
+ * They are here because a record with another id or scope may get the name of a record that has gone.
  */
 const ENTITY_MEMBERS = [
   'id',
@@ -145,7 +148,7 @@ export class Branch {
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
-    // The batch does not replace `polled`, which comes from requests. Nothing drops the record `served`.
+    // `polled` and `served` stay: `polled` comes from requests, and no batch drops `served`.
     if (isWhole) {
       this.#rows.clear();
       this.#names.clear();
@@ -215,8 +218,8 @@ export class Branch {
   }
 
   /**
-   * True if a topic that `texts` does not have must be emptied. A topic keeps its last text while
-   * `isComplete` is false for its backend, or if it belongs to no backend.
+   * To be called for a topic that `texts` does not have. True if the topic must be emptied. Else it keeps
+   * its last text, because `isComplete` is false for its backend, or because it belongs to no backend.
    */
   mustBeEmptiedIfMissing(topic: string): boolean {
     const backend = BACKENDS_BY_FIRST_LEVEL.get(topic.split('/', 1)[0] ?? '');

@@ -149,8 +149,8 @@ export class MqttBridge implements BridgeActor {
     // begins then.
     if (this.#isStopped) return failedFor('the service ends');
     const clientId = clientIdOf(identifier, settings.topic);
-    // The probe has a client id of its own. With the same id, it would end the connection of another node
-    // that has the identifier and topic of this one (`clientIdOf`), before it could find that node.
+    // Another node may have this node's identifier and topic, and so the same `clientId`. If the probe used
+    // this id, the broker would end that node's connection (`clientIdOf`), and the probe would find nobody.
     const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-probe`));
     if (!probed.ok) {
       const { kind, reason } = probed.error;
@@ -166,7 +166,7 @@ export class MqttBridge implements BridgeActor {
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<EndOfAttempt> {
     const { settings, node, clock } = this.#parts;
-    /** When the first publication of the branch on this connection ended, in monotonic ms. */
+    /** When the branch was first published on this connection, in monotonic ms; infinite before. */
     let settledAtMs = Number.POSITIVE_INFINITY;
     /**
      * The topics that were logged as left out on this connection, and the text about another owner of the

@@ -36,20 +36,20 @@ export async function brokerAddress(
   clock: Clock,
 ): Promise<Result<BrokerAddress, string>> {
   const { url = '', username, passwordFile, caFile } = settings;
-  const passwordBytes = await readBytes(passwordFile, 'mqtt.passwordFile', clock, READABLE_BY_OTHERS);
-  if (!passwordBytes.ok) return passwordBytes;
+  const passwordResult = await readBytes(passwordFile, 'mqtt.passwordFile', clock, READABLE_BY_OTHERS);
+  if (!passwordResult.ok) return passwordResult;
   // A scheme may have capitals (RFC 3986, section 3.1).
   const certificateFile = /^mqtts:/i.test(url) ? (caFile ?? SYSTEM_CERTIFICATES_FILE) : undefined;
-  const certificateBytes = await readBytes(certificateFile, 'mqtt.caFile', clock);
+  const certificatesResult = await readBytes(certificateFile, 'mqtt.caFile', clock);
   // Only a configured file must be readable. A machine without Debian's file still has Node's own list.
-  if (!certificateBytes.ok && caFile !== undefined) return certificateBytes;
-  const pem = certificateBytes.ok ? certificateBytes.value : undefined;
+  if (!certificatesResult.ok && caFile !== undefined) return certificatesResult;
+  const pem = certificatesResult.ok ? certificatesResult.value : undefined;
   const ca = pem === undefined ? undefined : Buffer.from(pem).toString();
-  if (passwordBytes.value === undefined) return success({ url, username, ca });
-  const joinedOddities = odditiesOf(passwordBytes.value).join(', ');
+  if (passwordResult.value === undefined) return success({ url, username, ca });
+  const joinedOddities = odditiesOf(passwordResult.value).join(', ');
   const passwordOddities =
     joinedOddities === '' ? undefined : `mqtt.passwordFile: ${passwordFile}: ${joinedOddities}`;
-  return success({ url, username, password: passwordIn(passwordBytes.value), passwordOddities, ca });
+  return success({ url, username, password: passwordIn(passwordResult.value), passwordOddities, ca });
 }
 
 /**

@@ -19,8 +19,8 @@ export function dialBroker(url: string, ca: string | undefined, nameLookup: Name
   const { protocol, hostname, port } = new URL(url);
   // A URL has an IPv6 address in brackets, such as `[::1]`.
   const hostWithoutBrackets = hostname.replace(/^\[|\]$/g, '');
-  // `lookupFor` returns undefined for an IP address or localhost. Node.js's own look-up of these asks no
-  // name server (name-lookup.ts).
+  // `lookupFor` returns undefined for an IP address or localhost, because Node.js's own look-up is enough
+  // for these (name-lookup.ts).
   const lookup = nameLookup.lookupFor(hostWithoutBrackets);
   const lookupOption = lookup === undefined ? {} : { lookup };
   const target = {

@@ -94,7 +94,10 @@ export class MqttConnection {
   readonly #pending = new Set<(answer: Acknowledgement, problem?: string) => void>();
   /** The largest packet that the broker accepts. */
   #packetBytesMax = Number.POSITIVE_INFINITY;
-  /** Bytes received after the last read in which a packet ended. */
+  /**
+   * Each read of the socket adds its bytes. A read in which a packet ends sets this to 0, even if the next
+   * packet has begun in it.
+   */
   #unfinishedBytes = 0;
   /** The first reason for the end. */
   #reason: string | undefined;
@@ -106,7 +109,8 @@ export class MqttConnection {
     const clientOptions: IClientOptions = {
       protocolVersion: 5,
       clientId,
-      // The broker need not store a session: state is retained, and old commands are not run.
+      // The broker need not store a session. A session would keep the commands that come while this node is
+      // away, but such old commands must not run. The state is in retained messages, which need no session.
       clean: true,
       keepalive: KEEPALIVE_S,
       connectTimeout: CONNECT_DEADLINE_MS,
@@ -138,7 +142,7 @@ export class MqttConnection {
     this.#client.on('disconnect', ({ reasonCode = 0, properties }) => {
       const reasonNames: Readonly<Record<number, string>> = ReasonCodes;
       const reason = properties?.reasonString ?? reasonNames[reasonCode];
-      // The package's name of the code 0 is an empty text. Then the text has the number.
+      // The package's name of the code 0 is an empty text. In this case the number is the reason.
       this.cut(`the broker ended the connection: ${reason || reasonCode}`);
     });
     this.#client.on('packetreceive', ({ cmd }) => {
@@ -207,8 +211,8 @@ export class MqttConnection {
     this.#packetBytesMax = limits?.maximumPacketSize ?? this.#packetBytesMax;
     if (limits?.retainAvailable === false) this.cut('the broker keeps no retained messages');
     else if (limits?.maximumQoS === 0) this.cut('the broker acknowledges no messages');
-    const isCut = this.#reason !== undefined;
-    return !isCut;
+    const isEnding = this.#reason !== undefined;
+    return !isEnding;
   }
 
   /**
@@ -250,8 +254,7 @@ export class MqttConnection {
       if (this.#unfinishedBytes > PACKET_MAX_BYTES + READ_MAX_BYTES)
         this.cut(`the broker sent a message of more than ${PACKET_MAX_BYTES} bytes`);
     });
-    // The package passes on only errors that have a code. This listener also keeps the reason of any other
-    // error.
+    // The package does not pass on an error without a code. So this listener sets the reason for the end.
     socket.on('error', (error) => {
       this.#reason ??= errorText(error);
     });

@@ -60,9 +60,9 @@ export class CommandHandler {
         this.#refuse(message, BODY_TOO_LARGE);
         continue;
       }
-      // If a choice is refused, the later requests of the message must not run, because they act on that
-      // choice. So none of them goes to the queues: full queues, which refuse the choice, may still accept a
-      // request that replaces an older one.
+      // If the queues refuse a choice, the later requests of the message must not run, because they act on
+      // that choice. The queues might not refuse them: even full queues accept a request that replaces an
+      // older one. So none of the later requests is added.
       const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source, size });
       if (isAdded) continue;
       this.#refuse(message, TOO_MANY_COMMANDS);

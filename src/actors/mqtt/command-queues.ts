@@ -36,7 +36,10 @@ export interface QueuedRequest {
   readonly behind?: BehindChoice;
 }
 
-/** The request comes from the member `field` of the message, its choice from the earlier member `choice`. */
+/**
+ * The member `field` of a message acts on what the earlier member `choice` of the same message chooses. In
+ * `{"port": ..., "volume": ...}`, for instance, `choice` is `port` and `field` is `volume`.
+ */
 export interface BehindChoice {
   readonly field: string;
   readonly choice: string;
@@ -98,10 +101,10 @@ export class CommandQueues {
   }
 
   /**
-   * If the last waiting choice of the queue is the same, the newer one takes its place. A flood of
-   * `{"output": ..., "volume": ...}` would otherwise fill the queue: no volume could replace an older one,
-   * because a choice would wait between the two. If the choice is refused, the newer sender gets the
-   * refusal. Returns false if there is no such choice.
+   * If the last waiting choice of the queue is the same, the newer one takes its place. Returns false if
+   * there is no such choice. Without this, a flood of `{"output": ..., "volume": ...}` would fill the queue:
+   * a choice would wait between two volumes, so the second volume could not replace the first. If the choice
+   * is refused later, the newer sender gets this refusal.
    */
   #replaceRepeated(newer: WaitingRequest): boolean {
     if (newer.isChoice !== true) return false;
@@ -122,8 +125,10 @@ export class CommandQueues {
   /**
    * The waiting request that the newer one makes needless; undefined if there is none. The older request is
    * removed, and the newer one goes to the end. So the requests between the two are carried out before this
-   * setting. This is not allowed if one of them in the same queue is a choice, or if the newer one is: a
-   * volume would be set at another output.
+   * setting. In two cases this could be wrong, for instance set the volume of another output. Then the
+   * result is undefined, too:
+   * - One of the requests between the two, in the same queue, is a choice.
+   * - The newer request is a choice, and a request of the same queue is between the two.
    */
   #replacedBy(newer: QueuedRequest): WaitingRequest | undefined {
     if (newer.setting === undefined) return undefined;
@@ -149,11 +154,12 @@ export class CommandQueues {
   }
 
   /**
-   * To be called when a choice was refused. Drops the requests that act on this choice, because they would
-   * change another output. A request without `behind` does not depend on a choice of its message, and stays.
-   * The search ends at the next choice without `behind`, because the requests after that one act on it.
-   * Among the dropped requests are those of an older message whose choice was the same (`#replaceRepeated`).
-   * A choice with `behind` is dropped, too, as `default` is in `{"port": ..., "default": true}`.
+   * To be called when a choice was refused. There are three kinds of requests that wait in its queue:
+   * - A request with `behind` acts on the refused choice and would now change another output, so it is
+   *   dropped. It may itself be a choice, as `default` is in `{"port": ..., "default": true}`. It may belong
+   *   to an older message with the same choice (`#replaceRepeated`).
+   * - A choice without `behind` ends the search, because the requests after it act on this other choice.
+   * - Any other request does not depend on a choice of its message, and stays.
    */
   #dropBehindChoice(queueOfChoice: string): void {
     const waitingInQueue = this.#waiting.filter(({ queue }) => queue === queueOfChoice);

@@ -46,9 +46,10 @@ interface MatchedTopic extends CommandOperations {
 }
 
 /**
- * The members of an object that are parameters run first, then these in this order, and then all others.
- * The port comes first, because a new port brings the volume and the mute that the sound server has stored
- * for this port. A loud output must be turned down before it is unmuted.
+ * The members of an object run in this order: first the parameters (`isParameter`), then these, and then all
+ * others. The port comes before the volume and the mute, because a new port brings the volume and the mute
+ * that the sound server has stored for it. The volume comes before the mute, because a loud output must be
+ * turned down before it is unmuted.
  */
 const MEMBERS_RUN_FIRST: readonly string[] = ['port', 'volume', 'delta', 'muted', 'balance', 'position'];
 
@@ -211,8 +212,8 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
 }
 
 /**
- * True if the member's `true` only requests an operation that another member requests anyway. For instance,
- * `"default": true` adds nothing to `"move": true`.
+ * True if the member only requests its operation, by the value `true`, and another member requests the same
+ * operation anyway. So `default` is redundant in `{"default": true, "move": true}`.
  */
 function isRedundant(
   { isBare, name, operation }: NamedOperation,
@@ -267,7 +268,10 @@ function isReferredKind(parameter: string): parameter is ReferredKind {
  */
 const SETTINGS_OF_NODE: readonly string[] = ['default', 'default input'];
 
-/** These settings choose on what later commands act. No command acts on the default input. */
+/**
+ * Later commands act on what these settings choose. The default input is not among them, because no command
+ * acts on it.
+ */
 const CHOICES: readonly string[] = ['default', 'port', 'profile'];
 
 /** `setting` is what the request sets at the topic. It is undefined if the request replaces no other. */

@@ -29,7 +29,10 @@ export class DeviceTopic {
   #retained: DeviceMessage = { text: '', entities: new Map() };
   /** The message that was built last. */
   #built: DeviceMessage | undefined;
-  /** The branch's fingerprint when the message was built; undefined if it must be built again anyway. */
+  /**
+   * The branch's fingerprint when the message was built. Undefined if the message must be built again, even
+   * if the fingerprint is still the same.
+   */
   #builtFromFingerprint: string | undefined;
 
   constructor(
@@ -62,8 +65,8 @@ export class DeviceTopic {
   received(text: string, otherOwner: string | undefined): void {
     const areEntitiesKnown = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
-    // While another node owns the device, this node publishes no device message. If `#retained` had
-    // entities, their topics would wait in vain for such a message (retained-topics.ts).
+    // While another node owns the device, this node publishes no device message. So `#retained` must have no
+    // entities: `RetainedTopics` would delay some of their topics until this node's next device message.
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
     // Our own text may be too long for `entitiesIn`, which then finds no entities. So a known text is not
     // parsed again.
@@ -84,9 +87,8 @@ export class DeviceTopic {
   }
 
   /**
-   * To be called when the retained message has changed, or when the node's addresses may have changed. The
-   * message depends on both, but the branch's fingerprint has neither. No event reports a change of the
-   * addresses.
+   * To be called when the retained message has changed, and regularly, because no event reports a change of
+   * the node's addresses. The next message depends on both, but the branch's fingerprint contains neither.
    */
   rebuildLater(): void {
     this.#builtFromFingerprint = undefined;

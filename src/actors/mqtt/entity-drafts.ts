@@ -78,6 +78,7 @@ export function selectDraft({ control }: DisplayedNode, choice: SelectChoice): D
     return { key, platform: 'sensor', name, fields: { ...stateFields, ...category } };
   }
   const namesByLabel = new Map([...labelsByName].map(([nameOnNode, label]) => [label, nameOnNode]));
+  // An example: `{"output": {{ {"TV":"hdmi"}[value] | tojson }}}`.
   const command = `{"${commandMember}": {{ ${jinjaTable(namesByLabel)}[value] | tojson }}}`;
   const commandFields = { command_topic: `${topic}/set`, command_template: command };
   return {

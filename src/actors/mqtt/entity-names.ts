@@ -21,8 +21,8 @@ function trimmed(name: string): string {
 }
 
 /**
- * Returns '' for a name that has only blanks. Most emoji have two UTF-16 units, and a name may contain only
- * one of them. This half is replaced, because Home Assistant would refuse the whole device for it.
+ * Returns '' for a name that has only blanks. Most emoji have two UTF-16 units. If a name has only one of
+ * the two, this half is replaced, because Home Assistant would refuse a device message that contains it.
  */
 export function displayName(name: string): string {
   // UTF-8 cannot have half of a character, so the buffer replaces the half.

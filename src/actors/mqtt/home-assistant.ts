@@ -41,11 +41,11 @@ export function deviceText(
  * The entities of the next device message. `retained` has the entities of the message that the broker
  * retains.
  *
- * - Home Assistant removes an entity if a message has only the member `platform` for its key. Only a later
- *   message may give the key to an entity of another platform. So this function is called again after each
- *   message, until nothing changes.
- * - `isComplete` is false for a backend if `present` may lack some of its entities. Then its retained
- *   entities stay.
+ * - Home Assistant removes an entity if a message has only the member `platform` for its key. If a key gets
+ *   another platform, two messages are needed: the first removes the old entity, and the second adds the new
+ *   one. So this function is called again after each message, until nothing changes.
+ * - `isComplete` is false for a backend if `present` may lack some of its entities. Then the retained
+ *   entities that `present` lacks stay.
  */
 export function entitiesToPublish(
   present: Entities,
@@ -95,7 +95,7 @@ export function branchOfDevice(text: string): string | undefined {
   }
 }
 
-/** The hardware address of an interface that has none, such as a tunnel. */
+/** Node.js reports this for an interface without a hardware address, such as a tunnel. */
 const NO_MAC = '00:00:00:00:00:00';
 
 /**

@@ -86,9 +86,9 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
  *
  * - If the node has no upgrade, `latest` is the installed version.
  * - If the node has an upgrade that Home Assistant offers, `latest` is the latest version.
- * - If Home Assistant would not offer the upgrade, `latest` is the latest version and ` (upgrade)`. If the
- *   latest version is unknown, `latest` is the installed version and ` (upgrade)`. AwesomeVersion cannot
- *   compare a text with this ending.
+ * - If Home Assistant would not offer the node's upgrade, `latest` is a text such as `1.2 (upgrade)`, which
+ *   AwesomeVersion cannot compare. It begins with the latest version, or with the installed one if the
+ *   latest is unknown.
  *
  * `version` is Home Assistant's function that makes an AwesomeVersion of a text.
  */

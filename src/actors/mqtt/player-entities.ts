@@ -68,12 +68,12 @@ function playersOf(branch: Branch): readonly DisplayedPlayer[] {
 
 const METADATA = '(value_json.metadata | default({}))';
 
-/** All values of metadata are texts. For a text that is no number, `float` without an argument fails. */
+/** All values of metadata are texts. `float` without an argument fails if the text is no number. */
 const LENGTH_S = `${METADATA}['mpris:length'] | default(0) | float(0) / 1000000`;
 /**
- * The track's length in seconds. `none` if it is unknown or not positive. A length of 9007199254 s (2^53
- * microseconds) or more also becomes `none`. For a stream without an end, players report the largest
- * possible number.
+ * The track's length in seconds; `none` if it is unknown or not positive. A length of 9007199254 s (2^53
+ * microseconds) or more also becomes `none`, because players report the largest possible number for a stream
+ * without an end.
  */
 const DURATION = `([${LENGTH_S}] | select('gt', 0) | select('lt', 9007199254) | first | default(none))`;
 

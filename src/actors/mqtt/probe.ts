@@ -16,14 +16,15 @@ const TOPICS_MAX = 10_000;
 const CHARS_MAX = 16 * 1024 * 1024;
 const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
 /**
- * A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one
- * branch"). The probe is also subscribed to its own question. The broker has the same time to send it back.
+ * A bridge that serves a branch answers the probe's question within this time (docs/home-assistant.md, "Two
+ * nodes with one branch"). The broker has the same time to send the question back to the probe, which is
+ * subscribed to it, too.
  */
 const ANSWER_MS = 5_000;
 /**
- * The retained messages count as read when none has come for this time. EMQX sends them by a process of its
- * own, so they may come after the question or the reply that should follow them
- * (docs/development/what-we-learnt.md).
+ * The retained messages count as read when none has come for this time. Other brokers send them before the
+ * probe's own question and before the reply to an UNSUBSCRIBE. EMQX may send them after these, because a
+ * process of its own sends them (docs/development/what-we-learnt.md).
  */
 export const QUIET_MS = 100;
 /** A broker that sends retained messages without a pause is read no longer than this. */
@@ -31,9 +32,9 @@ const READ_MAX_MS = 5_000;
 
 export interface RetainedState {
   /**
-   * The texts of the branch and the device message, by topic. If the message names another branch, there are
-   * also the texts of `node` and `status` of that branch. If another node had the branch before, there is
-   * also the device message of that node.
+   * The texts of this node's branch and its device message, by topic. If the device message names another
+   * branch, there are also the texts of `node` and `status` of that branch. If another node had this node's
+   * branch before, there is also the device message of that other node.
    */
   readonly retained: ReadonlyMap<string, string>;
   /** The branch of another living node that publishes the device with our identifier, if there is one. */
@@ -131,12 +132,12 @@ class Probe {
     return failed(result.error);
   }
 
-  /** Reads the device message of the node that had the branch. False if the connection has ended. */
+  /** Reads the device message of the node that had the branch before. False if the connection has ended. */
   async #readDevice(topic: string): Promise<boolean> {
     this.#deviceTopics.push(topic);
     const subscription = await this.#connection.subscribe([topic], { qos: 0 });
-    // If the broker refuses the subscription, the probe goes on without the other node's device message. So
-    // that message is not removed.
+    // If the broker refuses the subscription, the probe goes on. Without the text of that device message,
+    // retained-topics.ts does not remove it.
     if (!subscription.ok) return subscription.error.kind !== 'ended';
     return this.#unsubscribeWhenRead([topic]);
   }
@@ -163,14 +164,15 @@ class Probe {
       const { error } = subscription;
       return error.kind === 'ended' ? ENDED : refused(error.topics.join(', '), error.reason);
     }
-    // The status uses QoS 1, because the owner's answer must not be lost. A refusal of this subscription is
-    // no error: without a status, no owner counts as alive.
+    // The status uses QoS 1, because the owner's answer must not be lost. If the broker refuses this
+    // subscription, the probe goes on: a branch without a status counts as unclaimed.
     await this.#connection.subscribe([status], { qos: 1 });
     const questionArrival = this.#arrivalOf(who, this.#topics.identifier);
     const answerArrival = this.#arrivalOf(status, ONLINE);
     // If too much has come, the connection was cut. `finish` returns the reason.
     if (this.#isTooMuch) return ENDED;
     const question = await this.#connection.publish(who, this.#topics.identifier, false);
+    // If the broker refuses the question, this matters only if the branch is claimed (see below).
     if (!question.ok && question.error.kind === 'ended') return ENDED;
     // Most brokers keep the order: once our question comes back, all retained messages have come.
     const isQuestionBack = question.ok && (await this.#waitFor(questionArrival)) === 'arrived';

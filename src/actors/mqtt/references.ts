@@ -1,5 +1,5 @@
-// An MQTT command names an output, input, card or client as it is published. This file decides which name or
-// id stands for it in the request that the command becomes. Pure.
+// An MQTT command has the published name of an output, input, card or client. The command becomes a request.
+// This file decides by which name or id the request refers to the same record. Pure.
 
 interface NamedRow {
   /** The record's own name. Other records may have it too. */
@@ -11,13 +11,15 @@ interface NamedRow {
 const DIGITS = /^\d+$/;
 
 /**
- * The reference to an output, input or card: its name if the name can mean no other record, else its id. A
- * name under which nothing is published stays as it is.
+ * The reference to the output, input or card that is published under `name`: this name if it can mean no
+ * other record in a request, else the id. A name under which nothing is published stays as it is.
  */
 export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: string): string {
   const published = [...rowsById].find(([, row]) => row.publishedName === name);
   if (published === undefined) return name;
   const [id, { recordName }] = published;
+  // A request takes only a record's own name or its id. Of two records with the name `speaker`, one is
+  // published as `speaker #7`, which no request takes. The name `speaker` could mean both.
   const isAlsoAnId = rowsById.has(name);
   const isShared = [...rowsById.values()].filter((row) => row.recordName === recordName).length > 1;
   const isUnambiguous = recordName === name && !isAlsoAnId && !isShared;

@@ -42,7 +42,10 @@ export const TOO_MANY_COMMANDS = {
   detail: 'No further command can wait: publish it again later',
 };
 
-/** Refuses a field after a refused choice in the same message, such as a volume after an output. */
+/**
+ * A message may choose an output and set the volume of this output. If the choice is refused, the volume is
+ * refused with this text.
+ */
 export function choiceRefused({ field, choice }: BehindChoice): object {
   return {
     type: 'urn:tonearm:problem:choice-refused',

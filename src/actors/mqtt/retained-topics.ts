@@ -103,16 +103,17 @@ export class RetainedTopics {
   }
 
   /**
-   * The topic of the device message of the node that has had this branch before; undefined if no such node
-   * is known. `owner` is the text of the topic `node`. Once this node has claimed the branch, `owner` is its
-   * own identifier. Then the remembered topic is returned: the other node's message may still be there.
+   * The topic of the device message of the node that had this branch before; undefined if no such node is
+   * known. `owner` is the text of the topic `node`. Once this node has claimed the branch, `owner` is this
+   * node's own identifier. Then `#formerDeviceTopic` is returned, because the other node's message may still
+   * be there.
    */
   otherDeviceTopic(owner: string): string | undefined {
     const isOther = owner !== this.identifier && isIdentifier(owner);
     return isOther ? deviceTopicOf(this.#homeAssistantPrefix, owner) : this.#formerDeviceTopic;
   }
 
-  /** True if the broker is not known to retain any topic of the branch. */
+  /** True if the broker retains no topic of the branch, as far as is known. */
   get isBranchEmpty(): boolean {
     return ![...this.#retained].some(([topic, text]) => text !== '' && this.isInBranch(topic));
   }
@@ -139,8 +140,9 @@ export class RetainedTopics {
   ): void {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();
-    // Another node may have asked who owns this branch while this node still waited for an answer itself. The
-    // status is the answer to that node. The broker retains it already, so it must be published once more.
+    // This node has waited for an answer to its own question. Meanwhile another node may have published the
+    // same question, and our status is the answer to it. The broker retains this status already, so without
+    // `republish` it would not be published.
     if (isLeftover) this.republish(this.statusTopic);
     this.#refused.clear();
     const otherDeviceTopic = this.otherDeviceTopic(this.#retainedText(this.nodeTopic));
@@ -153,8 +155,8 @@ export class RetainedTopics {
 
   /**
    * To be called with each new message of the device's topic. All nodes that write there receive the same
-   * last message, so it decides which node owns the device. True if another node owns the device now, or
-   * owned it before this message, or if the topic is empty now.
+   * last message, so the last message decides which node owns the device. Returns true if the caller must
+   * react: another node owns the device now, or owned it before this message, or the topic is empty now.
    */
   receiveDevice(text: string): boolean {
     const isEmptied = text === '';
@@ -257,17 +259,17 @@ export class RetainedTopics {
   }
 
   /**
-   * The texts that the broker should retain in the branch, and at the former device's topic, by topic and in
-   * the order of publication.
+   * The texts that the broker should retain, by topic, in the order of publication. They are those of the
+   * branch, and '' at `#formerDeviceTopic` if there is one.
    */
   #desiredBranch(): ReadonlyMap<string, string> {
     const desired = new Map([
       [this.nodeTopic, this.identifier],
       [this.statusTopic, ONLINE],
     ]);
-    // The claim above comes before this removal: a former owner that is alive after all would publish its
-    // device again, but stops when it gets the claim. The removal comes before our own device message,
-    // because both devices have the same names.
+    // The former owner may be alive after all. It stops when it gets our claim, which is the text of `node`.
+    // The claim comes before this removal, because otherwise that owner would publish its device again. Our
+    // own device message comes after the removal, because both devices have the same names.
     if (this.#formerDeviceTopic !== undefined) desired.set(this.#formerDeviceTopic, '');
     for (const [relativeTopic, text] of this.#branch.texts())
       desired.set(this.wholeTopic(relativeTopic), text);

@@ -109,7 +109,10 @@ export class Serving {
     return this.#subscriptions.subscribe(commands, { qos: 0, rap: true });
   }
 
-  /** When the other owner of the device goes offline, this node takes over the device. */
+  /**
+   * Watches the status of the other owner of the device, if there is one. When that node goes offline, this
+   * node takes over the device.
+   */
   #watchDeviceOwner(): void {
     const { otherDeviceOwner } = this.#parts.topics;
     const status = otherDeviceOwner === undefined ? '' : `${otherDeviceOwner}/status`;
@@ -208,7 +211,8 @@ export class Serving {
 
   /**
    * Sends waiting messages, as many as the broker takes at one time. Publications of the round come first.
-   * Passing messages get their turn, too: a round has each topic once at most, and after it comes a pause.
+   * Passing messages get their turn, too, because a round has each topic once at most, and a pause follows
+   * each round.
    */
   #sendWaiting(): void {
     while (this.#state === 'open' && this.#inFlight < this.#connection.inFlightMax) {
@@ -277,7 +281,7 @@ export class Serving {
     }
   }
 
-  /** The status of another node that owns the device. */
+  /** A status other than `online` means that the other owner of the device has gone. */
   #receiveOwnersStatus(text: string): void {
     if (text === ONLINE) return;
     this.#parts.topics.claimDevice();

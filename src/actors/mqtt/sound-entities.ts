@@ -71,7 +71,7 @@ function defaultOutputOf(branch: Branch): LabelledOutputRecord | undefined {
   return outputsOf(branch).find(({ record }) => record.name === recordName);
 }
 
-/** True if the published select has no option for the default output, which is new or has a new label. */
+/** True if the published select lacks the default output, because this output is new or has a new label. */
 export function isDefaultOutputUnlisted(
   branch: Branch,
   published: ReadonlyMap<string, EntityMembers>,
@@ -130,7 +130,10 @@ function volumeAndMute(node: DisplayedNode, audible: AudibleRecord): readonly Dr
  */
 const STREAMS_MAX = 16;
 
-/** Makes the attribute `streams`. Each stream has its name, its output, and the machine that sends it. */
+/**
+ * Makes the attribute `streams`. Each stream has its name, its output, and the machine that sends it. In
+ * Jinja, a loop can set a value for the lines after it only in a `namespace`.
+ */
 const STREAMS_TEMPLATE = [
   '{% set found = namespace(streams=[]) %}',
   `{% for one in (value_json if value_json is defined else [])[:${STREAMS_MAX}] %}`,
@@ -180,7 +183,7 @@ const MINUTES_LEFT =
   '([((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0), 0] | max if value_json.active else 0)';
 /** The largest `minutes` of the operation `startSleep` (schemas.ts). */
 const SLEEP_MAX_MINUTES = 720;
-/** The command that a number of minutes becomes. The operation takes no 0, so 0 becomes the word `stop`. */
+/** 30 minutes become the command `{"minutes": 30}`. The operation takes no 0, so 0 becomes `stop`. */
 const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
 
 function sleepEntities(node: DisplayedNode): readonly Draft[] {

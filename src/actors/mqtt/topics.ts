@@ -33,8 +33,8 @@ export function playerName(busName: string): string {
 }
 
 /**
- * Each byte of an unfit character becomes `%XX`. Two different names of whole characters give two different
- * levels.
+ * Each byte of an unfit character becomes `%XX`. Two different names give two different levels, if neither
+ * name has half of a character.
  */
 export function topicLevel(name: string): string {
   // UTF-8 cannot have half of a two-unit character (an emoji), so the buffer replaces the half.

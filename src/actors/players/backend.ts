@@ -17,7 +17,7 @@ import { Player } from './player.js';
 import { playersToSilence, silence, silenceAll } from './silence.js';
 
 const PLAYERS_MAX = 32;
-/** More names than players are kept, so that a player that was left out is added when another one goes. */
+/** More names are kept than there may be players. When a player goes, one that was left out is added. */
 const NAMES_MAX = 128;
 /**
  * The shortest time between two updates of the set of players. A name whose owner changes all the time
@@ -60,8 +60,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   /** The log has a warning that these bus names cannot be read. */
   readonly #loggedUnreadable = new Set<string>();
   /**
-   * Names whose owner has changed while `up` finds out which players run already. The replies for these names
-   * are ignored, because they may be older than the change. Undefined once `up` has added those players.
+   * Names whose owner has changed while `up` requests the owner of each name. The reply for such a name may
+   * be older than the change, so `up` ignores it. Undefined once `up` has added the running players.
    */
   #changedNames: Set<string> | undefined;
   /** Why the backend is not up; undefined while it is. */
@@ -135,8 +135,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       const players = [...this.#playersByOwner.values()].filter(({ isKnown }) => isKnown);
       const losses = this.#losses;
       const answer = await silenceAll(players, this.#runCommand);
-      // A player that has left counts as silent. After a loss of the bus all players have left, so the answer
-      // would be a success although nobody knows whether they still play.
+      // After a loss of the bus all players count as gone, and a player that has gone counts as silent. So
+      // the answer would be a success, although nobody knows whether the players still play.
       return losses === this.#losses ? answer : failure('unavailable', "The user's bus was lost meanwhile");
     }
     const player = this.#playersByOwner.get(this.#ownersByName.get(command.player) ?? '');
@@ -193,7 +193,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       // The bus gives 0 for a process of another container.
       this.#processesByOwner.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
     }
-    // While `#changedNames` is set, `up` still reads owners. It updates the players afterwards.
+    // While `#changedNames` is set, `up` still reads owners. Afterwards `up` itself updates the players.
     if (this.#changedNames === undefined) this.#updatePlayersSoon();
   }
 
@@ -203,7 +203,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('update')) this.#timers.set('update', waitMs, () => this.#updatePlayers());
   }
 
-  /** Each owner in `#namesByOwner` must have one player. If the name changes, a new player replaces it. */
+  /** Each owner in `#namesByOwner` must have one player. An owner whose name changes gets a new player. */
   #updatePlayers(): void {
     this.#updatedAt = this.#clock.monotonic();
     const namesByOwner = this.#namesByOwner();

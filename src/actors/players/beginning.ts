@@ -1,7 +1,8 @@
 // Decides when it is certain that one player has begun to play, and which of two players has begun later.
-// If a signal comes during a reading, the reading may have the state from before the signal. Then another
-// reading is due, and the beginning is certain only if that reading confirms it. If that reading fails, the
-// beginning counts as certain, too: the signal is then the newest fact, and the next reading may be late.
+// If a signal comes during a reading, this first reading may have the state from before the signal. So a
+// second reading follows, and the beginning is certain only if the second one confirms it. If the second one
+// fails, the beginning counts as certain, too: nothing newer than the signal is known, and a third reading
+// may come late.
 
 import type { RepeatedReading } from './repeated-reading.js';
 
@@ -9,19 +10,22 @@ type Readings = Pick<RepeatedReading, 'begunReadings' | 'isSettledSince'>;
 
 export class Beginning {
   /** How many readings had begun when `note` was called; undefined if no beginning is noted. */
-  #begunBefore: number | undefined;
+  #begunReadingsAtNote: number | undefined;
   /** When the player was first published as playing after `note`; a monotonic time. */
   #publishedAtMs: number | undefined;
 
   /** To be called when the player seems to have begun to play. */
   note({ begunReadings }: Readings): void {
-    this.#begunBefore = begunReadings;
+    this.#begunReadingsAtNote = begunReadings;
     this.#publishedAtMs = undefined;
   }
 
-  /** To be called when the player does not play, or when another one has begun after it. */
+  /**
+   * To be called when the player does not play, or when another one has begun after it. Otherwise this
+   * beginning could become certain later, and the backend would then silence the other player.
+   */
   withdraw(): void {
-    this.#begunBefore = undefined;
+    this.#begunReadingsAtNote = undefined;
     this.#publishedAtMs = undefined;
   }
 
@@ -31,9 +35,9 @@ export class Beginning {
    * since `note`, and forgets the beginning.
    */
   takeCertain(readings: Readings, nowMs: number): number | undefined {
-    if (this.#begunBefore === undefined) return undefined;
+    if (this.#begunReadingsAtNote === undefined) return undefined;
     this.#publishedAtMs ??= nowMs;
-    if (!readings.isSettledSince(this.#begunBefore)) return undefined;
+    if (!readings.isSettledSince(this.#begunReadingsAtNote)) return undefined;
     const publishedAtMs = this.#publishedAtMs;
     this.withdraw();
     return publishedAtMs;

@@ -101,13 +101,13 @@ function positionRefusalOf(
   { trackId: usableId, texts, lengthUs }: Metadata,
   { position: requestedUs, track_id: requestedId = '' }: PositionCommand,
 ): CommandFailure | undefined {
-  // A player may give its track an invalid id (metadata.ts), or none. Then a client may request the invalid
-  // id, which the record has, or an id of no track. Both are accepted.
+  // If the track has a usable id, only this id is accepted. If not, the record may have an invalid id
+  // (metadata.ts). Then a client may send the invalid id or an id of no track, and both are accepted.
   const hasUsableId = usableId !== undefined;
   const displayedId = usableId ?? texts['mpris:trackid'] ?? NO_TRACK;
   const acceptedIds = hasUsableId ? [usableId] : [displayedId, ...IDS_OF_NO_TRACK];
-  const namesCurrent = acceptedIds.includes(requestedId);
-  if (requestedId !== '' && !namesCurrent)
+  const isCurrentTrack = acceptedIds.includes(requestedId);
+  if (requestedId !== '' && !isCurrentTrack)
     return failure('other-track', `track_id: the current track is not ${requestedId} but ${displayedId}`);
   // Without a usable id the command becomes a seek, which `setPosition` limits to the track's end.
   const isBeyondEnd = hasUsableId && lengthUs !== undefined && requestedUs > lengthUs;
@@ -155,6 +155,7 @@ function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | u
   // beginning of the list (MPRIS, `AddTrack`).
   if (isAppended) return ids.at(-1) ?? NO_TRACK;
   const id = ids.find((each) => each === reference) ?? ids.find((each) => lastSegmentOf(each) === reference);
+  // NO_TRACK and its last segment are for `add` alone: the new track then comes first in the list.
   if (id !== undefined || command.do !== 'add') return id;
   const isBeginning = reference === NO_TRACK || reference === lastSegmentOf(NO_TRACK);
   return isBeginning ? NO_TRACK : undefined;
@@ -214,8 +215,8 @@ async function setPosition(bus: PlayersBus, player: Player, command: PositionCom
 }
 
 /**
- * The known metadata of the current track may be outdated, so it is read. Resolves to undefined if the player
- * does not reply, and to the known metadata if it replies with an error.
+ * Reads the metadata of the current track, because the known metadata may be outdated. Resolves to undefined
+ * if the player does not reply, and to the known metadata if the player replies with an error.
  */
 async function readMetadata(bus: PlayersBus, player: Player): Promise<Metadata | undefined> {
   const { owner, facts, readings } = player;

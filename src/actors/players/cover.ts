@@ -1,6 +1,6 @@
 // Decides which covers of players may be served, and reads them (docs/players.md, "Covers"). A player chooses
-// the path and the whole network can ask, so a file is served only if it is this user's or all users may read
-// it.
+// the file's path, and the whole network can ask for the file. So a file is served only if it belongs to the
+// daemon's user, or if all users may read it.
 
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
@@ -18,14 +18,14 @@ import { isDataUrl } from './metadata.js';
 import type { Player } from './player.js';
 
 /**
- * The time until the answer to a request, without the fetch from the web. Such a fetch begins afterwards,
- * and has a deadline of its own.
+ * The longest time of a request without the fetch from the web. Such a fetch comes last, and has a deadline
+ * of its own.
  */
 const ANSWER_MAX_MS = 4_000;
 /**
- * There are at most 32 players (backend.ts), and the gateway sends one request for each player at a time
- * (gateway/covers.ts). A request stays open until its reading ends, even if it was answered with a timeout.
- * So this bound refuses requests only while a disk or a player does not answer.
+ * There are at most 32 players (backend.ts), and the gateway has at most one unanswered request for each
+ * of them (gateway/covers.ts). More requests are open only if some were answered with a timeout: they stay
+ * open until the disk or the player answers. Only then this bound refuses requests.
  */
 const OPEN_REQUESTS_MAX = 32;
 
@@ -199,8 +199,8 @@ export async function coverOf(
   const isOnThisNode = host === '' || host === 'localhost';
   if (protocol !== 'file:' || !isOnThisNode) return undefined;
   const cover = await fileCover(percentDecoded(pathname), ownUid, cachedTag);
-  // MPD's mpDris2 does not escape its paths. In such a URL `?` and `#` may be parts of a file's name, so the
-  // path is tried with all that follows it, too.
+  // MPD's mpDris2 does not escape its paths: `file:///music/Who?/front.jpg` may mean the directory `Who?`,
+  // but its `pathname` is only `/music/Who`. So the path with `?`, `#` and all that follows is tried, too.
   const wholePath = href.slice(`file://${host}`.length);
   if (cover !== undefined || wholePath === pathname) return cover;
   return fileCover(percentDecoded(wholePath), ownUid, cachedTag);

@@ -28,9 +28,9 @@ const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 const PLAYBACK_STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
 const LOOP_STATUSES = ['None', 'Track', 'Playlist'] as const;
 
-/** Properties of the root interface that `record` lacks stay as they are. */
-export function withRootProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
-  const { Identity, SupportedUriSchemes, ...otherProperties } = readProperties(ROOT_PROPERTIES, record);
+/** `reported`: all or some properties of the root interface. The others keep their values. */
+export function withRootProperties(facts: PlayerFacts, reported: PropertyRecord): PlayerFacts {
+  const { Identity, SupportedUriSchemes, ...otherProperties } = readProperties(ROOT_PROPERTIES, reported);
   const identity = Identity === undefined ? {} : { Identity: capped(Identity, IDENTITY_MAX_UNITS) };
   const schemes =
     SupportedUriSchemes === undefined ? {} : { SupportedUriSchemes: usableSchemes(SupportedUriSchemes) };
@@ -42,21 +42,21 @@ function usableSchemes(schemes: readonly string[]): readonly string[] {
 }
 
 /**
- * Properties of the Player interface that `record` lacks stay as they are. The position is no fact, because
- * it is outdated as soon as it is read.
+ * `reported`: all or some properties of the Player interface. The others keep their values. The position is
+ * no fact, because it is outdated as soon as it is read.
  */
-export function withPlayerProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
-  const { Metadata, Position: _, ...player } = readProperties(PLAYER_PROPERTIES, record);
+export function withPlayerProperties(facts: PlayerFacts, reported: PropertyRecord): PlayerFacts {
+  const { Metadata, Position: _, ...otherProperties } = readProperties(PLAYER_PROPERTIES, reported);
   return {
     ...facts,
-    player: { ...facts.player, ...player },
+    player: { ...facts.player, ...otherProperties },
     metadata: Metadata === undefined ? facts.metadata : metadataOf(Metadata),
   };
 }
 
 /** The position in microseconds; undefined if the player reports none. A negative position becomes 0. */
-export function positionIn(record: PropertyRecord): number | undefined {
-  const { Position } = readProperties(PLAYER_PROPERTIES, record);
+export function positionIn(reported: PropertyRecord): number | undefined {
+  const { Position } = readProperties(PLAYER_PROPERTIES, reported);
   // A number beyond 2^53 is a bigint. No track is so long.
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }

@@ -97,7 +97,10 @@ function jsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) + 1;
 }
 
-/** An image in a URL is left out, because half of an image is useless. */
+/**
+ * Most images in a URL (`data:image/png;base64,...`) would be cut, and half of an image is useless. So only
+ * the text up to the comma stays.
+ */
 function boundedText(key: string, value: unknown): string {
   const text = plainText(value);
   const hasImage = key === 'mpris:artUrl' && isDataUrl(text);

@@ -43,8 +43,7 @@ export class PlayerPublisher {
     this.#published = { recordJson, isPlaying, jumps, tracksJson };
     if (previous?.recordJson !== recordJson) this.#publish.put('players', this.#busName, recordJson);
     if (previous?.tracksJson !== tracksJson) this.#publishTracks(tracksJson);
-    // Each record has the position, too. Before the first record clients know no position, so nothing is a
-    // jump for them.
+    // Clients get their first position with the first record, so that position is no jump for them.
     const hasJumped = previous !== undefined && previous.jumps !== jumps;
     const position = hasJumped ? currentPosition() : undefined;
     if (position !== undefined)

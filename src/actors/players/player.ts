@@ -39,7 +39,7 @@ import { Tracklist } from './tracklist.js';
  */
 const FIRST_ANSWERS_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
-/** Changes within this time are published together: a new track causes some five signals and a reading. */
+/** Changes within this time are published together: a new track causes about five signals and a reading. */
 const GATHER_MS = 50;
 /** While the player plays, the date is checked this often, because clients reckon positions by the date. */
 const CLOCK_CHECK_MS = 30_000;
@@ -63,8 +63,9 @@ interface PlayerListener {
   /** Called for the second and each later failed reading, if the player is present but has no record. */
   readonly onUnreadable: (reason: string) => void;
   /**
-   * Called when it is certain that the player has begun to play, after its record was published.
-   * `begunAtMs`: when a record first said that the player plays; a monotonic time.
+   * Called once it is certain that the player has begun to play (beginning.ts explains why a signal may
+   * not be enough). A record with `Playing` is published by then. `begunAtMs`: the monotonic time when such
+   * a record was first published.
    */
   readonly onPlayingBegun: (player: Player, begunAtMs: number) => void;
 }
@@ -239,8 +240,8 @@ export class Player {
     const mayHaveBegunNow = this.isKnown || !this.#isOlderThanBackend;
     if (this.isPlaying && !wasPlaying && mayHaveBegunNow) this.beginning.note(this.readings);
     this.#reckonedPosition.applyFacts(before, facts);
-    // VLC 3.0 completes its list when another track begins, and a track's title when the track plays. No
-    // signal of the list announces this.
+    // VLC 3.0 adds a track to its list only when another track begins, and a track's title only when the
+    // track plays. No signal of the list announces this, so new metadata cause a reading of the list.
     const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
     if (hasNewTexts && this.tracklist.newestReading !== undefined) this.tracklist.readings.request();
   }
@@ -261,8 +262,8 @@ export class Player {
     if (this.readings.hasEnded) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
-      // A signal may have announced that the player has begun to play, and no reading confirms it soon. So
-      // the beginning counts as certain now (beginning.ts), and `publishNow` reports it.
+      // If a signal during this reading has announced that the player plays, the next reading should confirm
+      // it, but may be late. So the beginning counts as certain now (beginning.ts): `publishNow` reports it.
       this.#publishSoon();
       return false;
     }

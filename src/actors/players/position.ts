@@ -31,16 +31,17 @@ export class ReckonedPosition {
   /** True if the reckoned position may be wrong until the next reading. */
   #isUnreliable = true;
   /**
-   * True if the reading at the reckoned end has been requested, and the player has reported no change since.
+   * True if a reading at the track's reckoned end was requested. It is set back when the player reports a
+   * change, or is in the first half of the track.
    */
-  #wasEndRead = false;
-  /** The last position that a signal has announced; undefined if there was none. */
+  #wasEndReadingRequested = false;
+  /** The position in the last signal; undefined if there was none. */
   #announcedUs: number | undefined;
-  /** The position in the last signal or reading, whichever is newer; undefined if it had none. */
+  /** The position in the last report, which is a signal or a reading; undefined if there was none. */
   #reportedUs: number | undefined;
   /**
-   * True once a reading had another position than the signal or reading before it. The position has then
-   * moved without a signal.
+   * True once a reading had another position than the report before it: the position has moved without a
+   * signal. It is never set back.
    */
   #movesUnannounced = false;
 
@@ -76,7 +77,7 @@ export class ReckonedPosition {
 
   /** To be called when the player has announced a jump to this position. */
   applyJump(positionUs: number | undefined): void {
-    this.#wasEndRead = false;
+    this.#wasEndReadingRequested = false;
     this.#announcedUs = positionUs;
     this.#reportedUs = positionUs;
     this.#jumpTo(positionUs);
@@ -99,7 +100,7 @@ export class ReckonedPosition {
     const mayHaveJumped = hasOtherTrack || hasOtherRate || hasOtherStatus;
     if (mayHaveJumped) {
       this.#isUnreliable = true;
-      this.#wasEndRead = false;
+      this.#wasEndReadingRequested = false;
     }
     if (mayHaveJumped || hasOtherLength) this.#planReadingAtEnd();
   }
@@ -108,10 +109,11 @@ export class ReckonedPosition {
    * To be called with each position that was read. This position counts as a jump if it differs too much
    * from the reckoned position, or if the reckoned position was unreliable.
    *
-   * A phone's player (mpris-proxy) always reports the position that it has announced last. So if a player
-   * plays, and its position never moves without a signal, a reading with the announced position is no jump.
-   * The reading at the track's end is an exception: a player that reports whole seconds may have begun
-   * again, and may be at the announced second once more.
+   * A phone's player (mpris-proxy) repeats the position of its last signal at each reading, although the
+   * track plays on. A player counts as such a one if its position has never moved without a signal. While it
+   * plays, a repeated position is outdated, and no jump. The reading at the track's end is an exception: a
+   * player that reports whole seconds may have begun the track again, and may really be at the second of its
+   * last signal.
    */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();
@@ -119,7 +121,7 @@ export class ReckonedPosition {
     if (this.#reportedUs !== undefined && positionUs !== this.#reportedUs) this.#movesUnannounced = true;
     this.#reportedUs = positionUs;
     const isRepeated = positionUs !== undefined && positionUs === this.#announcedUs;
-    const isOutdated = isRepeated && isMoving && !this.#wasEndRead && !this.#movesUnannounced;
+    const isOutdated = isRepeated && isMoving && !this.#wasEndReadingRequested && !this.#movesUnannounced;
     const hasJumped = !isOutdated && isJump(this.#anchor, this.#motion, positionUs, now);
     if (!this.#isUnreliable && !hasJumped) return;
     if (this.#isUnreliable && isMoving) this.#timers.set('settled', SETTLED_MS, this.#readAgain);
@@ -155,15 +157,15 @@ export class ReckonedPosition {
     const { positionUs, moment } = this.#anchor;
     if (lengthUs === undefined || positionUs === undefined) return;
     const isMovingToEnd = rate > 0 && positionUs < lengthUs;
-    const mayStandStill = this.#wasEndRead && positionUs > lengthUs / 2;
+    const mayStandStill = this.#wasEndReadingRequested && positionUs > lengthUs / 2;
     if (!isMovingToEnd || mayStandStill) return;
-    this.#wasEndRead = false;
+    this.#wasEndReadingRequested = false;
     const fromAnchorToEndMs = (lengthUs - positionUs) / 1000 / rate;
     const sinceAnchorMs = this.#clock.monotonic() - moment.monotonic;
     const waitMs = Math.max(0, fromAnchorToEndMs - sinceAnchorMs) + END_SLACK_MS;
     if (waitMs > TIMER_MAX_MS) return;
     this.#timers.set('end', waitMs, () => {
-      this.#wasEndRead = true;
+      this.#wasEndReadingRequested = true;
       this.#readAgain();
     });
   }

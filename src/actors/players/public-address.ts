@@ -5,8 +5,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { isInNetworks } from '../networks.js';
 
 /**
- * The networks of IANA's registry of special addresses, and the networks of multicast. One of them is
- * 100.64.0.0/10: a provider gives its addresses to customers who share one public address (CGNAT).
+ * The networks of IANA's registry of special addresses, and the networks of multicast. One of them,
+ * 100.64.0.0/10, is for a provider's customers who share one public address (CGNAT).
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -39,9 +39,9 @@ const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 const NAT64_ADDRESS = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
- * A provider gives a house a prefix of at least this length. Each of the node's own IPv6 networks is widened
- * to this length, because the house may divide its prefix into several networks, and DHCPv6 makes a network
- * of one address (`/128`).
+ * The largest network that a provider gives a house has a prefix of this length. The house may divide it
+ * into smaller networks, and an address from DHCPv6 is a network of its own (`/128`). So each of the node's
+ * own IPv6 networks is widened to this length.
  */
 const HOUSE_V6_BITS = 48;
 

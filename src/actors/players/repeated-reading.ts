@@ -50,9 +50,11 @@ export class RepeatedReading {
   }
 
   /**
-   * `begunBefore`: the value of `begunReadings` at an earlier moment. True if a reading that began after
-   * that moment has ended. Also true if no reading is under way, and either none is requested or the last
-   * one failed: after a failure the next reading may take a whole deadline, which is too long to wait for.
+   * `begunBefore`: the value of `begunReadings` at an earlier moment. True in each of three cases:
+   * - A reading that began after that moment has ended.
+   * - No reading is under way, and none is requested.
+   * - No reading is under way, and the last one failed. The next one may take a whole deadline, which is too
+   *   long to wait for.
    */
   isSettledSince(begunBefore: number): boolean {
     // Readings never overlap, so only the last one can still be under way.
@@ -67,8 +69,8 @@ export class RepeatedReading {
   }
 
   /**
-   * Causes a reading after the pause, which replaces the wait after a failure. If a reading is under way,
-   * another one follows.
+   * Causes a reading after the pause, even if the longer wait after a failure has begun. If a reading is
+   * under way, another one follows.
    */
   request(): void {
     this.#isRequested = true;

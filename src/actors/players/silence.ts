@@ -18,9 +18,8 @@ interface SilenceCandidate {
 
 /**
  * The players that are silenced for `playerThatBegan`: all others whose published records say that they
- * play. If several players begin at once, only the one that began last plays on. So a player that was first
- * published as playing after the monotonic time `begunAtMs` is not silenced, even while it is not certain
- * that it plays.
+ * play, except those that seem to have begun later. If several players begin at once, the last one plays on.
+ * `begunAtMs`: the monotonic time when `playerThatBegan` was first published as playing.
  */
 export function playersToSilence<P extends SilenceCandidate>(
   players: Iterable<P>,

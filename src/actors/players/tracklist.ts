@@ -14,7 +14,10 @@ import { RepeatedReading } from './repeated-reading.js';
 
 /** The most tracks of a list that clients get. Further tracks are left out. */
 const TRACKS_MAX = 500;
-/** Commands find at most this many tracks of a list from its beginning, and the list's last track. */
+/**
+ * Commands find only this many tracks from the beginning of a list. The last track is kept, too, because a
+ * new track is usually added after it.
+ */
 const IDS_MAX = 20_000;
 /**
  * The most UTF-16 units of all ids, keys and values of one list together. Further tracks are left out. A
@@ -59,6 +62,8 @@ export class Tracklist {
   }
 
   applySignal(signal: Signal): void {
+    // A signal is about the list if it is of the list's interface, or announces that properties of this
+    // interface have changed.
     const [changedInterface] = signalValues(PROPERTIES_CHANGED, signal) ?? [];
     if (signal.interface.endsWith(END_OF_TRACKLIST_INTERFACE)) this.#updateAnnouncedIds(signal);
     else if (changedInterface !== TRACKLIST_INTERFACE) return;

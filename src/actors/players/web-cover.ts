@@ -92,8 +92,8 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
   // Node.js needs all addresses here: `autoSelectFamily` tries one after the other.
   const lookup: LookupFunction = (_host, _options, callback) => callback(null, withFamilies);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
-  // The type of a request's options lacks some of these. TypeScript accepts them if they are spread from a
-  // variable, but not in the literal below.
+  // TypeScript's type of a request's options lacks some of the options here. They are accepted if they are
+  // spread from a variable, but not if they stand in the literal below.
   const socketOptions = {
     lookup,
     rejectUnauthorized: true,

@@ -65,8 +65,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** Why there is no bus; undefined while there is one. */
   #absence: string | undefined = 'not connected yet';
   /**
-   * The action of the command that is under way; undefined if none is. After the command this is not needed:
-   * once logind has accepted an action, it refuses further actions itself.
+   * The action of the command that is under way; undefined if no command is. The action is forgotten after
+   * the command, because a logind that has accepted an action refuses further actions itself.
    */
   #requestedAction: PowerAction | undefined;
   /**
@@ -81,7 +81,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     this.#logind = new Bus('power', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
   }
 
-  /** No action is possible before the jobs of its target are watched: `#isAccepted` needs them as proof. */
+  /**
+   * The backend is up only once it gets the signals of new jobs of the targets: such a job is the proof that
+   * `#isAccepted` needs.
+   */
   async up(): Promise<void> {
     const { interface: iface, member } = SYSTEMD_SIGNALS.jobNew;
     const newJob = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
@@ -126,16 +129,19 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
 
   /** A disabled action is not available, whatever logind would answer. */
   async #status(): Promise<Answer> {
-    const askLogind = async (action: PowerAction) =>
+    const askIfEnabled = async (action: PowerAction) =>
       this.#settings.capabilities[action] ? this.#availability(action) : DISABLED;
-    const [reboot, powerOff] = await Promise.all([askLogind('reboot'), askLogind('poweroff')]);
+    const [reboot, powerOff] = await Promise.all([askIfEnabled('reboot'), askIfEnabled('poweroff')]);
     if (!reboot.ok) return questionFault(reboot.error);
     if (!powerOff.ok) return questionFault(powerOff.error);
     const record = { reboot: reboot.value === 'yes', power_off: powerOff.value === 'yes' };
     return success({ text: JSON.stringify(record) });
   }
 
-  /** Without polkit, logind refuses even this question. It grants nothing then, as after the answer `no`. */
+  /**
+   * Without polkit, logind refuses even this question. That counts as an answer like `no`, because logind
+   * would refuse the action, too.
+   */
   async #availability(action: PowerAction): Promise<BusResult<string>> {
     const reply = await this.#logind.call(ACTIONS[action].question, []);
     if (reply.ok || reply.error.kind !== 'dbus') return reply;
@@ -169,11 +175,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * True if logind has accepted an order whose reply never arrived, because systemd stops logind and the bus
-   * during the shutdown (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The proof is the
-   * job of the action's target, which systemd announces before logind can reply. Any reply of logind with an
-   * error is a refusal, even if such a job was announced: somebody else has then started the target. The
-   * shutdown ends this process, too, but the gateway waits for the answer first (gateway/shut-down.ts).
+   * True if logind has accepted an order although no reply has arrived: during a shutdown systemd stops
+   * logind and the bus (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The proof is the
+   * job of the action's target, which systemd announces before logind can reply. An error that logind itself
+   * has sent is a refusal, even after such a job: then somebody else has started the target. The client
+   * still gets its answer, because the gateway waits for it before the daemon ends (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasLogindEnded = error.kind === 'dbus' && error.name === LOGIND_ERRORS.noReply;
@@ -190,8 +196,8 @@ const QUOTED_MAX_CHARACTERS = 200;
 const NAMED_MAX_INHIBITORS = 5;
 
 /**
- * Since systemd 257 there is also `block-weak`. It means what `block` meant before: everybody is stopped
- * except root and the lock's user.
+ * Since systemd 257 there is also `block-weak`. It means what `block` meant before: only root and the lock's
+ * user may shut the node down.
  */
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 

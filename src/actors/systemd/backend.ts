@@ -45,7 +45,7 @@ function noSuchUnit({ scope, unit }: SystemdCommand): Failure<Fault> {
 }
 
 const NO_OPTIONS = {};
-/** The first argument is the effect that calls may have. Units can be changed only on the user's bus. */
+/** The first argument says what calls may change: nothing on the system's bus, units on the user's. */
 const BUSES = {
   system: (owner: BusOwner) => new Bus('none', NO_OPTIONS, owner),
   user: (owner: BusOwner) => new Bus('units', NO_OPTIONS, owner),
@@ -69,8 +69,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     this.#logs = new UnitLogs(clock);
     this.#services = new ServicePublisher(publish, clock, this.#watched);
     this.#clock = clock;
-    // The records of units need only the states. Commands that change a unit also need the ends of runs and
-    // jobs, and are only for units of the user.
+    // The interest `state` is enough for the records of units. The commands that change a unit need `runs`,
+    // for the ends of runs and jobs. These commands are only for units of the user.
     this.#system = this.#follow('system', 'state', buses.system);
     this.#user = this.#follow('user', 'runs', buses.user);
   }
@@ -91,9 +91,9 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     // All other commands are for units of the user, which have a follower. This check is for the compiler.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // The change must be published before the answer. Without these calls it could be published later,
-    // because changes are gathered, and the follower reports none during a reload. The table always has the
-    // unit, and `?? unit` is for the compiler.
+    // The command's change must be published before the answer. Without these calls it could be published
+    // later, because changes are gathered, and during a reload the follower reports no changes. The table
+    // always has the unit, and `?? unit` is for the compiler.
     this.#unitsChanged(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;

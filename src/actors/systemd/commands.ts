@@ -70,9 +70,9 @@ export async function commandUnit(
   const refresh = async (): Promise<BusResult<undefined>> =>
     (await within(clock, leftMs(), follower.refresh([name]))) ?? failed({ kind: 'timeout' });
   const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
-  // If the name is an alias, disabling removes the alias, although the unit may still run. The job that
-  // stops the unit then needs the primary name. So the unit is read before it is disabled. An earlier
-  // reading is not enough, because the alias may be newer.
+  // If `name` is an alias, disabling removes this name, and the unit can then be stopped only by its primary
+  // name. So the primary name is read before. An earlier reading is not enough, because the alias may be
+  // newer.
   if (linkChange === 'disable') {
     const read = await refresh();
     if (!read.ok) return refusal(read.error);
@@ -86,7 +86,8 @@ export async function commandUnit(
     if (!read.ok) return refusal(read.error);
   }
   const primaryName = before?.id ?? name;
-  // If disabling has removed the alias, the name stands for another unit now, or for none.
+  // If `name` was an alias that disabling has removed, `name` now stands for another unit, or for none. The
+  // readings before and after then have different primary names.
   const wasAliasRemoved = linkChange === 'disable' && before?.id !== factsNow()?.id;
   const target = wasAliasRemoved ? primaryName : name;
   // An error of the reset is ignored, because the start that follows shows what is wrong.
@@ -105,7 +106,8 @@ export async function commandUnit(
   // signals were about another unit, so `name` is read.
   if (wasAliasRemoved) await refresh();
   const unit = table.unit(name);
-  // A service that the job has not started anew has the same invocation as before, and is not watched.
+  // Only a new run is watched. If the service ran already, a start job does nothing, and the invocation is
+  // the same as before.
   const hasBegun =
     unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
   if (goal === 'started' && hasBegun) {
@@ -136,8 +138,8 @@ function isRunningService({ name, facts }: FollowedUnit): boolean {
 }
 
 /**
- * True if there is nothing to stop. A unit's file may be only a link (`systemctl link`), which disabling
- * removes. systemd then knows the unit only while it runs.
+ * True if the stop failed only because disabling has removed a unit that did not run. If a unit's file is
+ * only a link (`systemctl link`), disabling removes it, and systemd then knows the unit only while it runs.
  */
 function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
   if (linkChange !== 'disable' || before === undefined || !isAtRest(before)) return false;
@@ -159,7 +161,8 @@ function unmetGoal(
     return 'The unit has failed and waits to be started again';
   if (activeState === 'inactive' && !isConditionMet) return 'A condition of the unit is not met';
   if (result === 'success') return undefined;
-  // While ExecStopPost= runs, the unit is on the way to `failed` or `auto-restart`.
+  // From here on the Result is an error. It counts only if the unit has ended, or is ending. While
+  // ExecStopPost= runs, for example, the unit is on the way to `failed` or `auto-restart`.
   if (activeState === 'deactivating') return 'The unit is failing';
   return activeState === 'inactive' ? 'The unit has ended with an error' : undefined;
 }

@@ -95,8 +95,8 @@ export class ServicePublisher {
   }
 
   /**
-   * `absence` has the values of `absenceOf`. Before a call with undefined, `changed` must have been called
-   * for each unit of the scope.
+   * `absence` is what `absenceOf` returns from now on. A call with undefined may make the backend `up`, and
+   * then publishes all units, so `changed` must have been called for each unit of the scope before it.
    */
   setAbsence(scope: UnitScope, absence: string | undefined): void {
     this.#absences.set(scope, absence);

@@ -23,8 +23,8 @@ export interface RunFacts {
    */
   readonly wasReset: boolean;
   /**
-   * True for a service of the type `oneshot`, whose start is done only when its program has ended; true also
-   * if the type is unknown. The start of any other service is done while its program runs.
+   * True for a service of the type `oneshot`, or if the type is unknown. The start of a oneshot service is
+   * done only when its program has ended. The start of any other service is done while its program runs.
    */
   readonly isOneshot: boolean;
   /** How often systemd has restarted the service by itself since the last start by anybody else. */
@@ -142,7 +142,7 @@ interface FollowedUnitEntry {
   signalCount: number;
   /**
    * True if the last reading found the unit loaded and at rest, but found no file of it. A broken link to a
-   * drop-in causes this. The unit is not gone then.
+   * drop-in causes this. The missing file does not mean then that the unit is gone.
    */
   isLoadedWithoutFile: boolean;
 }
@@ -184,13 +184,13 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
-    // A fact that a reading lacks is not known any more. Only the result stays, because it may come by
-    // signals alone. `restarts` may also come by signals alone, but only owners with the interest `verdicts`
-    // (unit-reader.ts) use it, and their readings contain it.
+    // A fact that a reading lacks is not known any more. Readings lack the facts of a service, unless the
+    // owner's interest is `verdicts` (follower.ts). Of these facts, the other owners use only the result,
+    // which signals bring. So the result stays.
     const reading = updatedFacts({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
-    // A reading that a signal has overtaken may be older than the signal, so the facts of the run stay. If
-    // they have changed since the signal, another signal will come.
+    // If a signal has come during the reading, the values that were read may be older than the signal's. The
+    // facts of the run then stay as they are. If they have changed since the signal, another one will come.
     const wasOvertaken = entry.signalCount !== countBefore;
     const merged = wasOvertaken ? { ...facts, id, names, description, loadState } : reading;
     entry.unit = { ...entry.unit, facts: merged, isKnown: true };

@@ -11,7 +11,10 @@ import { type FollowedUnit, UnitTable } from './facts.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 import { type AwaitedJob, Waits } from './waits.js';
 
-/** Units are read when this time has passed without a reload and without a change of unit files. */
+/**
+ * How long after a reload, or after a change of unit files, units are read. The time begins again with the
+ * next such event.
+ */
 const QUIET_MS = 50;
 /** After this time a reload counts as ended, even if no signal reports its end. */
 const RELOAD_MAX_MS = 30_000;
@@ -29,8 +32,8 @@ export interface FollowerOwner {
   /** These units may have changed. During a reload this is called only for the interest `verdicts`. */
   changed(units: readonly FollowedUnit[]): void;
   /**
-   * Any job of the manager has ended; never called for the interest `state`. `job` is its path, `id` the
-   * unit's primary name.
+   * A job of the manager has ended, perhaps of a unit that is not followed. Never called for the interest
+   * `state`. `job` is the job's path, `id` the unit's primary name.
    */
   jobEnded?(job: string, id: string, result: string): void;
 }
@@ -67,8 +70,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
-    // Results of runs come by signals. Only `verdicts` also needs the result of a run that was not followed.
-    // This result must be read, and it is no property of UNIT_INTERFACE. '' stands for all interfaces.
+    // Signals bring the result of a run that is followed. Only `verdicts` also needs results of other runs,
+    // which must be read. UNIT_INTERFACE has no results, so all interfaces ('') are read.
     const readInterface = plan.interest === 'verdicts' ? '' : UNIT_INTERFACE;
     this.#reader = new UnitReader(this.bus, this.table, readInterface);
   }
@@ -226,8 +229,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   async #readAll(): Promise<BusResult<undefined>> {
     const read = await this.#reader.readUnits(this.table.names);
     if (!read.ok) return read;
-    // Signals have a unit's primary name, which was unknown when an alias was subscribed to. So the primary
-    // names are watched now, and these units are read again.
+    // Signals have a unit's primary name. If the unit is followed by an alias, this name is known only now.
+    // So it is watched now, and the unit is read again, because earlier signals may have been missed.
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return read;
     const ids = aliases.map(({ facts }) => facts.id);

@@ -14,7 +14,7 @@ const INFO_PRIORITY = 6;
 /**
  * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`. They begin
  * with any control character (`\p{Cc}`) except line breaks, tabs and carriage returns. Programs use a
- * carriage return to rewrite a line of progress, so the `[d` of `[download] 5%` after it is no sequence.
+ * carriage return to rewrite a line of progress: the `[d` of `\r[download] 5%` is no sequence.
  */
 const ESCAPES = /(?![\n\t\r])\p{Cc}\[[\d;:?]*[@-~]/gu;
 /** All control characters except line breaks and tabs. */

@@ -75,12 +75,14 @@ export class UnitLogs {
   }
 
   /**
-   * True if systemd has logged that the unit was stopped during the run `invocation`. The unit must be one
-   * of the user. The start of a oneshot unit is done when its script has ended, so a later stop does not
-   * count. The result is false, too, if the journal cannot be read in time, or has nothing about the run.
+   * True if systemd has logged that the unit, which must be one of the user, was stopped during the run
+   * `invocation`. The start of a oneshot unit is done when its script has ended. So a stop of such a unit
+   * counts only if its start was not done. The result is false, too, if the journal cannot be read in time,
+   * or has nothing about the run.
    */
   async wasStopped(invocation: string, isOneshot: boolean): Promise<boolean> {
-    // journalctl combines matches of the same field by OR, and matches of different fields by AND.
+    // journalctl combines matches of the same field by OR, and matches of different fields by AND. These
+    // matches find the start jobs and stop jobs of the run that have the result `done`.
     const matches = [
       `USER_INVOCATION_ID=${invocation}`,
       'JOB_RESULT=done',
@@ -157,8 +159,9 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
 /** `folders` are those of the unit's scope in `JournalFolders`. */
 async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise<Answer> {
   const { code, signal, message: errorMessage, stdout, stderr } = end;
-  // `code` is an exit status or a text. The text is Node's name for output that is too long, or the system's
-  // reason why the program was not started.
+  // There are four cases. journalctl was not started: `code` is the system's reason, such as `ENOENT`. Its
+  // output was too long: `isCut`. It has ended well. Or it has ended with an error: `code` is its exit
+  // status, or `signal` is set.
   const isCut = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
   if (typeof code === 'string' && !isCut)
     return failure('refused', `journalctl cannot be started: ${errorMessage}`);

@@ -165,8 +165,8 @@ export class UnitReader {
 const BUS_TIMED_OUT = 'org.freedesktop.DBus.Error.TimedOut';
 
 /**
- * Makes a function that reads some units at a time. Calls for a unit during its reading share the next
- * reading.
+ * Makes a function that reads units in groups. A call that needs a unit while this unit is being read waits
+ * for the next reading of it. All such calls share that reading.
  */
 function groupReader(allNames: readonly string[], read: ReadUnit): ReadUnits {
   const readings = new Map(allNames.map((name) => [name, new SharedWork(() => read(name))]));

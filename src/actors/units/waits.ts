@@ -89,9 +89,9 @@ export class Waits {
   }
 
   /**
-   * Ends the waits for jobs that their units no longer have. To be called after a reading of the units.
-   * `awaited` are the `awaitedJobs` from before the reading, because a later job may be newer than the
-   * reading. `jobOf` gives the path of a unit's job: '' for none, undefined for a unit that was not read.
+   * Ends the wait for a job if its unit now has another job or none. To be called after a reading of the
+   * units. `awaited` are the `awaitedJobs` from before the reading, because the reading may be older than a
+   * later job. `jobOf` returns the path of a unit's job: '' for none, undefined if the unit is not followed.
    */
   endMissed(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {

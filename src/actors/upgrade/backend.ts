@@ -18,7 +18,7 @@ import { RunKeeper, type RunKeeperOwner } from './run-keeper.js';
 import { RunStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
-/** How long a stop waits for a file or a socket that hangs. The supervisor allows a whole stop more time. */
+/** How long a stop waits for a file or a socket that hangs. The supervisor's limit for a stop is longer. */
 const STOP_MAX_MS = 800;
 
 const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connected");
@@ -50,7 +50,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
       save: (saved) => this.#store.save(saved),
       readUnit: async () => (upgradeUnit === undefined ? NOTHING_RAN : this.#units?.readUpgradeUnit()),
     };
-    // The manager is '', because it is unknown until systemd is reached (upgrade-units.ts).
+    // `manager` identifies one life of the user's systemd. It is unknown until systemd is reached.
     const circumstances = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
     this.#keeper = new RunKeeper(circumstances, runOwner, clock);
     /** Resolves when the keeper has the run of the state file. */
@@ -88,8 +88,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async handle(command: UpgradeCommand): Promise<Answer> {
     if (command.do === 'log') {
-      // The log has a route only if an upgrade unit is configured, so `unit` is never undefined here. Its
-      // check is for the compiler.
+      // The log has a route only if an upgrade unit is configured. So `unit` is always defined here, and is
+      // checked only for the compiler.
       const unit = this.#units?.upgradeUnitId;
       return unit ? this.#logs.read({ scope: 'user', unit, lines: command.lines }) : NOT_CONNECTED;
     }
@@ -135,6 +135,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async #startUnit(units: UpgradeUnits): Promise<Answer> {
+    // These are read before the call, because the signals of the new run may overtake systemd's reply.
     const { begunRuns: begunBefore, facts: factsBefore } = this.#keeper.run;
     const started = await units.startUpgrade();
     if (!started.ok) return started;

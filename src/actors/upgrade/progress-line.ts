@@ -1,7 +1,7 @@
 // Decides which lines of the progress socket are valid, and what is relayed of them (docs/upgrades.md,
 // "Progress"). Pure.
 
-/** A line that is longer without its line end is dropped (docs/upgrades.md, "Progress"). */
+/** A longer line is dropped. Its line end does not count (docs/upgrades.md, "Progress"). */
 export const LINE_MAX_BYTES = 64 * 1024;
 
 export type ProgressEvent =
@@ -18,7 +18,7 @@ export interface ProgressLine {
   readonly text: string;
 }
 
-/** One byte more than the longest valid line with its CR. */
+/** The longest valid line, its CR, and one byte more: a line that is cut here is still too long. */
 const CUT_LINE_BYTES = LINE_MAX_BYTES + 2;
 
 const CR = 0x0d;
@@ -36,7 +36,7 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
     // JSON allows no raw CR within a string, so every remaining CR is between tokens.
     return content && { content, text: text.replaceAll('\r', ' ') };
   } catch {
-    // A text that is not UTF-8 or not JSON is no error, but a line that is not valid.
+    // The line is not UTF-8 or not JSON. Such a line is ignored like each invalid line.
     return undefined;
   }
 }

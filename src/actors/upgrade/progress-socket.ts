@@ -78,9 +78,9 @@ export class ProgressSocket {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Listens again if the socket was removed, or if the last attempt failed, because it may succeed now. */
+  /** Listens again if the socket was removed, or if the last attempt failed: a new one may succeed. */
   #checkPath(): void {
-    // The check waits for an attempt that is under way, because the socket seems to be missing meanwhile.
+    // An attempt that is under way must end first, because the socket seems to be missing until then.
     this.#lastAttempt = this.#lastAttempt.then(() => {
       const isThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
       const mustListen = !this.#isStopped && !isThere;
@@ -116,8 +116,8 @@ export class ProgressSocket {
       // The last line counts even without its LF.
       for await (const line of splitLines(socket)) await this.#deliver(line, connectedMs);
     } catch (error) {
-      // A connection that broke is no defect: its error is `socket.errored`. The line that it cut off is of
-      // no use. After a stop no error matters, because the stop destroys the sockets.
+      // A connection that broke is no defect. Its error is `socket.errored`, and its unfinished line is
+      // ignored. After a stop no error matters, because the stop destroys the sockets.
       if (!this.#isStopped && error !== socket.errored) throw error;
     } finally {
       socket.destroy();
@@ -142,7 +142,7 @@ export class ProgressSocket {
   }
 }
 
-/** Listens for the daemon's user only. Never rejects; the error is the reason for `/health`. */
+/** Only the daemon's user can connect. Never rejects: a failure has the reason that `/health` reports. */
 async function listenAt(server: Server, path: string, clock: Clock): Promise<Result<undefined, string>> {
   try {
     return await listenIfFree(server, path, clock);

@@ -91,7 +91,8 @@ export class UpgradePublisher {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // All records are put before each status `up`, even those that are in the journal already.
+    // When the backend comes up, it first puts all records (`Publisher.status`), even those that the journal
+    // has already.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());
@@ -123,7 +124,7 @@ export class UpgradePublisher {
     if (!this.#isUp) return;
     const { checkUnit, upgradeUnit } = this.#settings;
     const { percent, step } = this.#run;
-    // The record `upgrade.info` has the run without its progress. The others have it with its progress.
+    // The run in `upgrade.info` has no percent and no step. The run in `upgrade.run` and `upgrade` has both.
     const run = publishedRun(this.#run);
     const check = checkUnit && publishedCheck(this.#check ?? NEVER_CHECKED);
     const hasStatusChanged = this.#putIfChanged('upgrade.info', 'status', this.#statusText);
@@ -179,7 +180,8 @@ const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
   const { activeState, job, result, wasReset } = facts;
   const isStopping = activeState === 'deactivating' && before?.invocation === facts.invocation;
-  // The check has ended, but its unit has stayed active (RemainAfterExit=), and somebody stops it now.
+  // The unit had stayed active after its check (RemainAfterExit=), and somebody stops it now. This is no new
+  // check.
   if (isStopping && before.state !== 'running') return before;
   // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation || (before?.invocation ?? '');

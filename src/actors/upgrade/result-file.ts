@@ -45,7 +45,7 @@ export class ResultFile {
 
   async #readFile(): Promise<void> {
     const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
-    // A late reading is reported as a problem, but is not ended.
+    // A late reading is reported as a problem, but goes on.
     const isLate = (await readInTime(this.#clock, reading)) === READ_TOO_SLOW;
     if (isLate) this.#deliver(failed(READ_TOO_SLOW.error.problem));
     const file = await reading;
@@ -80,7 +80,10 @@ function markTokens(json: string): string {
   });
 }
 
-/** The original JSON of a value that was parsed from the text of `markTokens`, but without white space. */
+/**
+ * The original JSON of a value that was parsed from the text of `markTokens`, but without white space:
+ * `"#2.0"` becomes `2.0`, and `"$b"` becomes `"b"`.
+ */
 function unmarkTokens(value: unknown): string {
   return JSON.stringify(value).replace(STRING, (marked) =>
     marked.startsWith('"#') ? marked.slice(2, -1) : `"${marked.slice(2)}`,

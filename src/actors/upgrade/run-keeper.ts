@@ -30,6 +30,7 @@ export class RunKeeper {
   readonly #owner: RunKeeperOwner;
   readonly #clock: Clock;
   readonly #timers: Timers<'quiet' | 'confirm'>;
+  /** Those of the last `applyReading`. Before the first one, those of the saved run, if there is one. */
   #circumstances: Circumstances;
   #run = initialRun();
   /**
@@ -104,8 +105,9 @@ export class RunKeeper {
 
   /**
    * Resolves when the line is applied. `connectedMs` is the monotonic time at which the line's connection
-   * began. `relay` sends the line to the clients. Clients ignore progress while no run is running, so a line
-   * that begins a run is relayed after it is applied, and a line that ends a run before.
+   * began. `relay` sends the line to the clients. Clients ignore progress while no run is running. So a line
+   * that may end the run is relayed before it is applied. All other lines may begin a run, so they are
+   * relayed after they are applied.
    */
   applyLine(content: ProgressEvent, connectedMs: number, relay: () => void): Promise<void> {
     const receivedMs = this.#clock.monotonic();
@@ -136,8 +138,8 @@ export class RunKeeper {
   }
 
   /**
-   * Reads the unit of a doubtful run. systemd sends the signals of a coming restart before its reply. The
-   * facts after the reply therefore show whether systemd restarts the unit.
+   * Reads the unit of a doubtful run. If systemd is about to restart the unit, it sends the signals of the
+   * restart before its reply to the reading. So the facts after the reply show whether it restarts the unit.
    */
   async #confirm(): Promise<void> {
     const facts = await this.#owner.readUnit();
@@ -146,7 +148,7 @@ export class RunKeeper {
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
-  /** Sets the timer that ends a socket run without an open connection, or else cancels the timer. */
+  /** Sets the timer that ends a socket run if no connection is open. Otherwise cancels the timer. */
   #setQuietTimer(): void {
     const { state, origin } = this.#run;
     const isSocketRun = state === 'running' && origin === 'socket';

@@ -8,8 +8,8 @@ import { jsonObject } from '../text.js';
 import { publishedRun, type RunRecord } from './run.js';
 
 /**
- * The answer to a start comes when the run is on the disk, but after this time at the latest. A restart of
- * the daemon after the answer should not lose the run.
+ * The answer to a start waits until the run is on the disk, so that a restart of the daemon does not lose
+ * the run. But the answer waits no longer than this.
  */
 const WRITE_MAX_MS = 1_000;
 /**
@@ -18,9 +18,9 @@ const WRITE_MAX_MS = 1_000;
  */
 const RETRY_PAUSE_MS = 10_000;
 /**
- * If a reading takes longer, the run is forgotten. The daemon's start waits for the first report of this
- * backend, but for 20 s at most (host/readiness.ts). The other 10 s are for a reading of systemd's journal,
- * which this report may also need.
+ * If reading the file takes longer, the saved run is forgotten. The daemon's start waits 20 s at most for
+ * this backend's first report (host/readiness.ts). This leaves 10 s for a reading of systemd's journal,
+ * which the report may also need.
  */
 const READ_MAX_MS = 10_000;
 /** A state file has some hundred bytes. A file that exceeds this bound is not from this program. */

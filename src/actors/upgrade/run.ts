@@ -23,8 +23,9 @@ export interface RunRecord {
    */
   readonly invocationBefore?: string | undefined;
   /**
-   * The path of the job that began a running systemd run. If systemd has restarted the unit (Restart=), this
-   * is the path of the last restart's job. The result of another job, such as a reload, does not count.
+   * The path of the job that began a systemd run, until the run is over. If systemd has restarted the unit
+   * (Restart=), this is the path of the last restart's job. The results of other jobs, such as a reload, do
+   * not count.
    */
   readonly startJob?: string | undefined;
 }
@@ -199,7 +200,7 @@ function continuedRun(run: Run, nowMs: number): Run {
   return isAtWork(facts) ? begunByUnit(failedRun, nowMs) : failedRun;
 }
 
-/** The run with the unit's invocation, which is the run's first invocation, or that of another try. */
+/** The run takes over the unit's invocation: its first one, or the one of another try (Restart=). */
 function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };
@@ -218,8 +219,8 @@ function withVerdict(run: Run, nowMs: number): Run {
 }
 
 /**
- * Notes that somebody stops the unit. Such a unit is stopping, and has another job than `startJob`. A unit
- * that ends by itself has no other job, unless somebody starts or reloads it just then.
+ * Notes that somebody stops the unit: the unit is ending, and it has a job that is not `startJob`. A unit
+ * that ends by itself has no such job, unless somebody starts or reloads it just then.
  */
 function withStop(run: Run): Run {
   const { facts, invocation, startJob } = run;
@@ -250,6 +251,7 @@ function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
   return withVerdict(next, nowMs);
 }
 
+/** A systemd run goes on if its unit still works in it, or has a pending job. In all other cases it ends. */
 function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap' }, nowMs: number): Run {
   const { facts, isSameManagerAndUnit, wasStopped = false } = input;
   if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
@@ -299,14 +301,14 @@ export function isExited({ activeState, subState }: UnitState): boolean {
 }
 
 /**
- * The run as clients get it (docs/http-api.md, "Upgrade run"), but without its progress. Outside a snapshot,
- * the event `upgrade.info` has this data.
+ * The run as clients get it (docs/http-api.md, "Upgrade run"), but without its progress. The event
+ * `upgrade.info` has the progress only in a snapshot.
  */
 export function publishedRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
   return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };
 }
 
-/** A time in ms since the epoch as RFC 3339 has it, in UTC and whole seconds. */
+/** Turns ms since the epoch into a time of RFC 3339, such as `2026-11-29T09:45:00Z`. */
 export function utcSeconds(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -50,8 +50,8 @@ interface UpgradeUnitsParts extends UpgradeContext {
   readonly keeper: RunKeeper;
   readonly publisher: UpgradePublisher;
   /**
-   * The backend publishes no state before this resolves, because its first state completes the daemon's
-   * start (host/readiness.ts).
+   * The backend sends no status before this resolves, because its first status completes the daemon's start
+   * (host/readiness.ts).
    */
   readonly ready: Promise<unknown>;
   /** True if the unit was stopped during this invocation, according to systemd's journal. */
@@ -62,11 +62,11 @@ export class UpgradeUnits implements FollowerOwner {
   readonly #parts: UpgradeUnitsParts;
   readonly #follower: UnitFollower<Bus<'units'>>;
   #isUp = false;
-  /** Counts the calls of `up`, `down` and `stop`, so that results from before the last call are ignored. */
+  /** Counts the calls of `up`, `down` and `stop`, so that a reading from before such a call is ignored. */
   #epoch = 0;
   /**
    * The last known invocation of each unit that has run, by the unit's configured name. An entry stays when
-   * systemd unloads the unit. A quick unit may be unloaded before systemd answers the start.
+   * systemd unloads the unit, because a quick unit may be unloaded before systemd answers the start.
    */
   readonly #lastInvocations = new Map<string, string>();
   /** The facts of a check that seems to have failed, while its unit is read again. */
@@ -100,8 +100,9 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * Starts the check unit, or restarts it if it has exited (RemainAfterExit=). Resolves as `startUpgrade`
-   * does, but at once if the unit is at work already, because the start then brings no new invocation.
+   * Starts the check unit, or restarts it if it has exited (RemainAfterExit=). Resolves when `startUpgrade`
+   * would. If the unit is at work already, the start brings no new invocation, so only systemd's reply to
+   * the call is awaited.
    */
   async startCheck(): Promise<StartResult> {
     const { checkUnit } = this.#parts.settings;
@@ -133,7 +134,8 @@ export class UpgradeUnits implements FollowerOwner {
     // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of
     // the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
     const hasRun = () => {
-      // The facts get a new invocation before `#lastInvocations` does, but lose it if the unit is unloaded.
+      // Both places are checked: the facts get a new invocation first, but lose it if the unit is unloaded.
+      // `#lastInvocations` keeps it.
       const { invocation } = this.#factsOf(unit);
       const isNewInvocation = invocation !== '' && invocation !== invocationBefore;
       return isNewInvocation || this.#lastInvocations.get(unit) !== invocationBefore;
@@ -146,6 +148,7 @@ export class UpgradeUnits implements FollowerOwner {
       ]);
     }
     const jobResult = waits.jobResult(started.value.job);
+    // A job that has not ended counts as accepted, whether the unit has run or not.
     if (jobResult === undefined) return started;
     return hasRun()
       ? success({ ...started.value, jobResult })
@@ -175,8 +178,8 @@ export class UpgradeUnits implements FollowerOwner {
   /**
    * A check unit that systemd is about to restart (Restart=) is `failed` for a moment, as an upgrade unit is
    * (run-keeper.ts, `#confirm`). So the unit is read before a failure is published. Until it is read, facts
-   * count only if the unit is at work again. Others are ignored, because they may be those of an unloaded
-   * unit, which no longer shows its failure.
+   * count only if the unit is at work again. Other facts are ignored: the unit may have been unloaded, and
+   * then no longer shows its failure.
    */
   #checkChanged(name: string, facts: RunFacts): void {
     const { publisher } = this.#parts;
@@ -225,7 +228,7 @@ export class UpgradeUnits implements FollowerOwner {
     this.#epoch += 1;
     const epoch = this.#epoch;
     await this.#parts.ready;
-    // One of the manager's properties, `startedUs` below, identifies this life of systemd.
+    // The manager's properties have the time of systemd's start, which identifies this life of systemd.
     const options = { path: SYSTEMD_PATH };
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;

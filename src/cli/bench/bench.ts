@@ -1,5 +1,5 @@
-// The command `tonearm bench` measures what this machine and its sound server can carry. It runs a service
-// of its own for this, which is a supervisor with its gateway, and does not touch the running one.
+// The command `tonearm bench` measures what this machine and its sound server can carry. It runs its own
+// service for this (a supervisor with a gateway), and does not touch the service of a running daemon.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -79,18 +79,18 @@ export interface BenchParts {
 }
 
 /**
- * Measures, and resolves to the text to print, which names what could not be measured. Rejects if the service
- * cannot listen.
+ * Measures, and resolves to the text to print. This text also names what could not be measured. Rejects if
+ * the service cannot listen.
  */
 export async function runBench(
   { seconds, json }: { readonly seconds: number; readonly json: boolean },
   parts: BenchParts,
 ): Promise<string> {
   const { settings } = parts;
-  // The figures at rest are those of audio alone (docs/measuring.md, "The bench"). By default systemd is on,
-  // too.
+  // The figures at rest are those of audio alone (docs/measuring.md, "The bench"), so systemd is off,
+  // although it is on by default.
   const systemd = { ...settings.systemd, enabled: false };
-  // With the default settings, this service would remove the groups and loopbacks of the running one.
+  // With the default settings, this service would remove the groups and loopbacks of a running daemon.
   const audio = { ...settings.audio, actsByItself: false };
   const { supervisor, gateway } = parts.assemble({ ...settings, systemd, audio });
   try {

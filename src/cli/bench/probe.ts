@@ -149,7 +149,7 @@ class Listener {
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
-    // Each text that is searched is ASCII, so it needs no decoding: latin1 has one character per byte.
+    // Only ASCII texts are searched, so the bytes need no decoding. latin1 makes one character of each byte.
     this.#socket.setEncoding('latin1').on('data', (text: string) => this.#received(text));
     // If the connection is lost, `waitFor` rejects because of its time-out.
     this.#socket.on('error', () => this.#socket.destroy());
@@ -157,17 +157,17 @@ class Listener {
   }
 
   /**
-   * Rejects if `text` was not read in time. The error calls the text `what`. Only one call at a time is
-   * allowed.
+   * Rejects if `text` was not read in time. The error names the text by `description`. Only one call at a
+   * time is allowed.
    */
-  async waitFor(text: string, what: string): Promise<void> {
+  async waitFor(text: string, description: string): Promise<void> {
     const found = new Promise<true>((resolve) => {
       this.#awaited = { text, onFound: () => resolve(true) };
     });
     // The text may have come before this call, so the present tail is searched without new characters.
     this.#received('');
     const isLate = (await within(systemClock, ANSWER_WITHIN_MS, found)) === undefined;
-    if (isLate) throw new Error(`${what} was not reported within 2 s`);
+    if (isLate) throw new Error(`${description} was not reported within 2 s`);
   }
 
   close(): void {
@@ -184,9 +184,9 @@ class Listener {
 }
 
 /**
- * Renames the stream again and again, because a new name is a change without a sound. `delaysMs` has, for
- * each change, the time until the listener has read it. `cpuMs` is the CPU time of this process per change.
- * The service runs in the same process.
+ * Renames the stream again and again, because a new name is a change without a sound. `delaysMs` has one
+ * value per change: the time until the listener has read the change. `cpuMs` is the CPU time per change of
+ * the whole process, in which the service runs, too.
  */
 async function measureChanges(link: Link, streamIndex: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();

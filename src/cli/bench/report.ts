@@ -43,14 +43,14 @@ const CHANGES_PER_SECOND = 10;
 const LIST_WITHIN_US = 100_000;
 /** The estimate names at most this many listeners, because noise can make a listener seem free. */
 const LISTENERS_MAX = 10_000;
-/** The least cost of one more listener. Noise may make the measured difference smaller, or negative. */
+/** One more listener counts with at least this cost, because noise can make the measured cost negative. */
 const LISTENER_LEAST_MS = 0.001;
 const DESCRIPTION_COLUMNS = 42;
 const VALUE_COLUMNS = 8;
 
 /**
- * The value that stands after the share `part` (0 <= part < 1) of the sorted values. If `part` is 0.5, this
- * is the median. NaN without values.
+ * The value that has the share `part` (0 <= part < 1) of the sorted values before it: the median if `part`
+ * is 0.5. NaN without values.
  */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
@@ -85,8 +85,8 @@ function estimateOf(figures: Figures) {
   const crowdedMs = figures.cpu_ms_per_change_crowded ?? Number.NaN;
   const decodeUs = figures.decode_us_per_stream ?? Number.NaN;
   const encodeUs = figures.encode_us_per_stream ?? Number.NaN;
-  // Half of a core has this CPU time for each change. The first listener is part of `aloneMs`, so the
-  // listeners after it share what is left. If nothing is left, even one listener is too much.
+  // Half of a core can spend `msPerChange` on each change. The change itself and the first listener take
+  // `aloneMs` of it, and the listeners after that share the rest. Without a rest, one listener is too much.
   const msPerChange = HALF_CORE_MS / CHANGES_PER_SECOND;
   const leftMs = msPerChange - aloneMs;
   const oneMoreMs = Math.max((crowdedMs - aloneMs) / LISTENERS_ADDED, LISTENER_LEAST_MS);

@@ -48,8 +48,8 @@ const SHARED_MEMBERS = {
 type SinkInputList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
 
 /**
- * The whole frame, at the newest protocol version. Each stream has the fields of SINK_INPUT_INFO
- * (protocol/pulse/records.ts), in the same order.
+ * The whole frame of the server's reply, at the newest protocol version. Each stream has the fields of
+ * SINK_INPUT_INFO (protocol/pulse/records.ts), in the same order.
  */
 function streamListFrame(): Uint8Array {
   const writer = new Writer();
@@ -82,7 +82,7 @@ function streamListFrame(): Uint8Array {
 
 /**
  * Makes the functions to time. `decode` turns bytes into records, and `encode` turns records into JSON for
- * clients. Each call handles `streams` streams.
+ * clients. `streams` is the number of streams that each call handles.
  */
 export function sampleWork() {
   const bytes = streamListFrame();
@@ -106,7 +106,7 @@ export function sampleWork() {
   return {
     streams: list.length,
     decode,
-    // Records that the cache knows are encoded faster. Each call has a new cache, which knows none of them.
+    // Each call has a new cache. A cache that knows the records from an earlier call would make it faster.
     encode: () => {
       const cache = new PropertyCache();
       return list.map((info) => JSON.stringify(clientRecord(info, context, cache)));

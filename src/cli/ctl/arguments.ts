@@ -36,7 +36,7 @@ interface LineParts {
 
 const FLAGS = ['--json', '--help', '--version'];
 const NODE_OPTION = '--node';
-const NODE_WITH_VALUE = `${NODE_OPTION}=`;
+const NODE_EQUALS = `${NODE_OPTION}=`;
 const SUGGESTIONS_MAX = 4;
 
 /** `args` are the arguments after the word `ctl`. */
@@ -66,12 +66,12 @@ function readLine(args: readonly string[]): Result<LineParts, string> {
   for (let position = 0; position < args.length; position += 1) {
     const arg = args[position] ?? '';
     if (arg === '--') return success({ words: [...words, ...args.slice(position + 1)], node, flags });
-    const isNodeWithValue = arg.startsWith(NODE_WITH_VALUE);
-    if (arg === NODE_OPTION || isNodeWithValue) {
+    const hasEqualsSign = arg.startsWith(NODE_EQUALS);
+    if (arg === NODE_OPTION || hasEqualsSign) {
       if (node !== undefined) return failed(`${NODE_OPTION} is there twice`);
       // Without an equals sign, the value is the next argument.
-      if (!isNodeWithValue) position += 1;
-      node = isNodeWithValue ? arg.slice(NODE_WITH_VALUE.length) : args[position];
+      if (!hasEqualsSign) position += 1;
+      node = hasEqualsSign ? arg.slice(NODE_EQUALS.length) : args[position];
       if (!node) return failed(`${NODE_OPTION} needs a value`);
     } else if (FLAGS.includes(arg)) flags.add(arg);
     else if (arg.startsWith('--')) return failed(`unknown option ${JSON.stringify(arg)}`);

@@ -13,7 +13,7 @@ import {
 import { allowedValues, documentedPath, LOG_LINES, parametersOf } from '../../protocol/actor/parameters.js';
 import { BODIES, type ComponentName } from '../../protocol/actor/schemas.js';
 
-/** A member of the body, or of the query of a log. */
+/** A member of the request's body, such as `volume`, or `lines` in the query of a log. */
 export interface CommandField {
   readonly name: string;
   readonly type: 'number' | 'integer' | 'boolean' | 'string';
@@ -26,7 +26,7 @@ export interface CommandField {
 
 export interface CommandParameter {
   readonly name: string;
-  /** All allowed values; undefined if the parameter names something, such as an output. */
+  /** All allowed values; undefined if the value is the name or id of an output, a player or the like. */
   readonly values?: readonly string[] | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface CtlCommand {
    * `[['volume', 'delta']]` one of the two.
    */
   readonly required: readonly (readonly string[])[];
-  /** True if a call without a field toggles what the field would set, such as a mute. */
+  /** True for a mute: a call without the field toggles it. */
   readonly toggles: boolean;
   /** The schema of the answer; undefined for bytes, and for an operation that only changes something. */
   readonly answerSchema?: ComponentName | undefined;
@@ -96,7 +96,7 @@ function fieldOf([name, schema]: readonly [string, BodySchema]): CommandField {
 
 /**
  * The schema of a body is an object, or a choice of several objects. Each object of a choice requires one
- * field, and a call has a value for one of these fields.
+ * field, such as `volume` in one object and `delta` in the other, and a call has only one of these fields.
  */
 function fieldsOf(operation: Operation): Pick<CtlCommand, 'fields' | 'required'> {
   if (operation.method === 'GET')

@@ -63,7 +63,8 @@ const originLine = (shell: Shell): string => `# Made by \`tonearm ctl completion
 
 /**
  * Only `tonearm ctl` has completions of its own; behind the other words, bash completes the names of files.
- * Bash splits `--node=kitchen` into three words, so the script skips a word `=` behind `--node`. With
+ * Bash splits `--node=kitchen` into three words, so the script skips a word `=` behind `--node`. Nothing is
+ * offered while the value of `--node` is typed, so the loop over the words then ends the function. With
  * `nospace`, bash adds no space behind a word that ends in `=`, because its value follows directly.
  */
 function bashScript(operations: readonly OfferedOperation[]): string {
@@ -109,8 +110,9 @@ complete -F _tonearm tonearm
 }
 
 /**
- * Zsh calls the script as a function if a folder of `fpath` contains it. If the script is read with `source`
- * instead, its last lines only register the function.
+ * If the script is the file `_tonearm` in a folder of `fpath`, zsh calls the whole script as a function of
+ * this name, and its last lines call the function that it has just defined. If the script is read with
+ * `source` instead, they only register this function.
  */
 function zshScript(operations: readonly OfferedOperation[]): string {
   // A colon stands between word and summary, so colons inside them are escaped.

@@ -79,8 +79,8 @@ export function commandHelp(name: string, command: CtlCommand): string {
 }
 
 /**
- * False without a bound, and for the bounds of `EXACT_INTEGERS` (schemas.ts). These only keep a number
- * exact, so the help does not mention them.
+ * True for a bound that the help mentions. It does not mention those of `EXACT_INTEGERS` (schemas.ts), which
+ * only keep a number exact.
  */
 const isRealBound = (bound: number | undefined): boolean =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;

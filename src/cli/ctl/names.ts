@@ -25,7 +25,7 @@ interface ListedKind {
 const PLAYER_PREFIX = /^org\.mpris\.MediaPlayer2\./;
 const SERVICE_SUFFIX = /\.service$/;
 
-/** The kinds, by the parameter or the field that names a thing of this kind. */
+/** Each key is a parameter of a path, or a field of a body, whose value names a thing of this kind. */
 const KINDS: Readonly<Partial<Record<ParameterName | 'address', ListedKind>>> = {
   output: {
     listOperation: 'outputs',
@@ -56,8 +56,8 @@ const CANDIDATES_MAX = 12;
 export interface NamedCall {
   readonly call: RequestArguments;
   /**
-   * One text for each word that fits nothing. The text names the existing things. It is for people, and
-   * printed only if the node knows no such thing.
+   * One text for people for each word that fits nothing. It names the things that exist, and is printed only
+   * if the node then answers that there is no such thing.
    */
   readonly notes: readonly string[];
 }
@@ -105,7 +105,7 @@ async function listRecords(
   return records.filter((record) => scope === '' || record['scope'] === scope);
 }
 
-/** If records have exactly this key, only they fit, even if the word is another name of other records. */
+/** If the word is exactly the key of a record, records that only have it as another name do not fit. */
 function fittingRecords(
   { keyMember, otherNames }: ListedKind,
   records: readonly ListedRecord[],

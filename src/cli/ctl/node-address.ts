@@ -34,7 +34,7 @@ export function addressOf(text: string): Result<NodeAddress, string> {
     return failed(
       `${JSON.stringify(withoutPassword(text))} is no address such as kitchen.local, kitchen.local:8018 or a URL`,
     );
-  // `url.port` is empty for `kitchen.local:80`, too, because 80 is the default port of HTTP.
+  // The text decides, because `url.port` is empty for `kitchen.local:80`, too: 80 is HTTP's default port.
   const hasPort = /:\d+\/?$/.test(host);
   if (!isUrl && !hasPort) url.port = String(USUAL_PORT);
   const { username, password } = url;

@@ -40,8 +40,9 @@ const DEVICE_COLUMNS: readonly (keyof DeviceRecord)[] = ['address', 'name', 'pai
 const LOG_ENTRY_COLUMNS: readonly (keyof LogEntryRecord)[] = ['time', 'priority', 'message'];
 
 /**
- * The columns of a list's table, by the name of the operation or of the record's member whose value is the
- * list. The table of any other list has the members of the list's first record.
+ * The columns of a list's table. A list is the answer to an operation, or a member of a record, and each key
+ * is the name of this operation or member. The table of a list that is not here has the members of its first
+ * record.
  */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   outputs: OUTPUT_COLUMNS,
@@ -69,15 +70,18 @@ export function plainLines(operation: string, answer: unknown): readonly string[
 }
 
 /**
- * The `name` is that of the operation, or of the record's member. `commands` is a member of the answer to
- * `network`, and `tracks` of the answer to `tracklist`.
+ * `name` is the name of an operation or of a member, as in `COLUMNS`. Two members are printed in a way of
+ * their own: `commands` in the answer to `network`, and `tracks` in the answer to `tracklist`.
  */
 function listLines(name: string, records: readonly PlainRecord[]): readonly string[] {
   if (name === 'commands') return records.flatMap(commandLines);
   return tableLines(name, name === 'tracks' ? records.map(trackRow) : records);
 }
 
-/** Each line to type on another computer stands alone, so that it can be copied. */
+/**
+ * Each line to type on another computer stands alone, so that it can be copied. The member `for` is the kind
+ * of sound server that the other computer has.
+ */
 function commandLines({ for: server, use, lines }: PlainRecord): readonly string[] {
   const linesToType: readonly unknown[] = Array.isArray(lines) ? lines : [];
   return [
@@ -111,7 +115,7 @@ function columnsOf(name: string): readonly string[] | undefined {
 }
 
 /**
- * A line for each member. A member of a member is called by both names, with a dot between them. `listLines`
+ * A line for each member. A member of a member has both names, such as `capabilities.can_play`. `listLines`
  * prints a list of records.
  */
 function memberLines(record: PlainRecord, prefix: string): readonly string[] {

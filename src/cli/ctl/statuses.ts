@@ -63,8 +63,8 @@ export function exitFor({ code, status }: ProblemError): ExitName {
   // The client sets the status 0 if it does not know the HTTP status, for example because no
   // response has come.
   if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
-  // The status of another program says nothing about this node. A proxy that asks for a password, or forbids
-  // the request, is the exception.
+  // If another program has answered, its status says nothing about the node. It counts only if a proxy asks
+  // for a password, or forbids the request.
   if (code === 'not-the-service' && !PROXY_REFUSALS.includes(status)) return 'notTonearm';
   if (code === NO_ROUTE) return 'unavailable';
   const exits: Readonly<Record<number, ExitName>> = EXIT_BY_HTTP_STATUS;

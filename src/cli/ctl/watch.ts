@@ -63,7 +63,7 @@ class EventWatch {
       transport,
       query: () => new URLSearchParams(options.types.length > 0 ? { types: options.types.join() } : {}),
       onEvent: ({ type, data }) => this.#print(type, data),
-      // This is called after each piece of the stream, and not only after the first one.
+      // Each piece of the stream calls this, but only the first one after the start or a loss matters.
       onRead: () => this.#markOpen(),
       onLost: (problem) => this.#lost(problem),
     });
@@ -72,7 +72,7 @@ class EventWatch {
     if (options.over.aborted) this.#close(undefined);
   }
 
-  /** The node also sends its greeting, and the marks of a snapshot, to clients that name other types. */
+  /** Leaves out what is not chosen: the node sends its greeting and the marks of a snapshot to everybody. */
   #print(type: string, data: string): void {
     const { types, json, write } = this.#options;
     const isChosen = types.length === 0 ? type !== GREETING : types.includes(type);

@@ -8,7 +8,7 @@ import type { CommandField, CtlCommand } from './commands.js';
 
 export interface RequestArguments {
   readonly params: Readonly<Record<string, string>>;
-  /** Undefined if no field has a value. */
+  /** The body, or the query of a log. Undefined if no field has a value. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -35,8 +35,8 @@ const TIME = /^(.*?)(ms|s|m)$/;
 /** The error names the field and what is wrong with it. */
 export function readWords(command: CtlCommand, words: readonly string[]): Result<RequestArguments, string> {
   const { parameters } = command;
-  // The first words are the parameters, in order. If there are two words, for example, any third parameter
-  // is missing.
+  // The first words are the parameters, in order. If there are two words, `parameters[2]` is the first one
+  // that is missing.
   const missing = parameters[words.length];
   if (missing !== undefined) return failed(`${placeholder(missing.name)} is missing`);
   const params: Record<string, string> = {};
@@ -86,13 +86,13 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const namedField = command.fields.find((field) => field.name === name);
   if (namedField !== undefined) {
-    // `volume=+5%` is a `delta`, as `+5%` alone is. So the named field is tried first, and then the fields
-    // that exclude it, until the value fits.
+    // `volume=+5%` is a `delta`, as `+5%` alone is. So a value that does not fit the named field may fit a
+    // field that excludes it.
     const alternatives = alternativesTo(command, name);
     const field = [namedField, ...command.fields].find(
       (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),
     );
-    // Only a sign can prevent that the value fits.
+    // A value without a sign fits each field, so this value has a sign.
     if (field === undefined) return failed(`${name}: ${quoted(value)} must have no sign`);
     if (Object.hasOwn(body, field.name)) return failed(`${field.name} is there twice`);
     if (!isFreeField(command, field.name, body))
@@ -103,8 +103,8 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const next = command.fields.find(
     (field) => isFreeField(command, field.name, body) && fitsField(field, word),
   );
-  // `name` is empty for a word without an equals sign. A text may contain an equals sign, so the whole word
-  // may be the value of a text field.
+  // `name` is empty for a word without an equals sign. A word that contains one can be the value
+  // of a text field, but of no other field.
   const isWholeValue = name === '' || next?.type === 'string';
   if (next !== undefined && isWholeValue) return success({ field: next, text: word });
   const names = command.fields.map((field) => field.name);
@@ -123,8 +123,8 @@ function alternativesTo({ required }: CtlCommand, name: string): readonly string
 }
 
 /**
- * A word with a sign is a change: `+5%` is a `delta`. It fits any text field, but a number field only if its
- * values can be negative.
+ * A word with a sign is a change: `+5%` is a `delta`. It fits any text field, but a number field only if the
+ * value of the field may be negative.
  */
 function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: CommandField, word: string): boolean {
   return type === 'string' || minimum < 0 || !SIGNED_WORD.test(word);

@@ -1,6 +1,6 @@
-// Decides how a trace is stored. Each direction of a connection is a file of whole frames. A list names the
-// files and their frames (like test/golden/manifest.json). Cookies, which are secrets of the sound server,
-// are stored as zeros. All functions may throw system errors.
+// Decides how a trace is stored. Each direction of a connection is a file of whole frames. A list in JSON
+// describes the files and their frames (like test/golden/manifest.json). Cookies, which are secrets of the
+// sound server, are stored as zeros. All functions may throw system errors.
 
 import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';

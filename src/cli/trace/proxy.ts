@@ -25,8 +25,8 @@ export interface TraceProxyParts {
   writeLine(line: TraceLine): void;
   readonly capture: Capture | undefined;
   /**
-   * Runs `write`. Returns undefined if `write` fails, for example because the disk is full, or if an earlier
-   * write has failed.
+   * Runs `write`, unless an earlier write has failed. Returns undefined if `write` does not run, or if it
+   * fails, for example because the disk is full.
    */
   attempt<T>(write: () => T): T | undefined;
   /** True if blocks of audio data get lines. */
@@ -52,7 +52,7 @@ export class TraceProxy {
       this.#openClients.set(client, served);
     });
     this.#server.maxConnections = CLIENTS_MAX;
-    // Node.js has closed this connection already. It counts only because its line needs a number.
+    // Node.js has closed this connection already. It gets a number only because its line needs one.
     this.#server.on('drop', () => {
       const { write } = this.#nextConnection();
       write({ note: `refused: ${CLIENTS_MAX} clients are connected already` });
@@ -143,8 +143,8 @@ export class TraceProxy {
       return { from, file };
     };
     const directions = [pass('client', client, server), pass('server', server, client)];
-    // The list has the negotiated version of each file, which is certainly known only after both directions
-    // have ended.
+    // The entry of each file in the list has the protocol version that both sides use. This version is
+    // certainly known only after both directions have ended.
     for (const { from, file } of await Promise.all(directions))
       attempt(() => file && capture?.close(file, connection, from, conversation));
     return audioWithoutLines;

@@ -181,8 +181,8 @@ function runCommand(
     // The handler is set before the command starts, because somebody who sees the command may send a signal
     // at once. Without a handler, the signal would end this program and leave the command behind.
     onSignal(passOn);
-    // The command's standard output becomes standard error, because the trace uses standard output. Some
-    // failures, such as ENOTDIR, are thrown by `spawn`, which rejects the promise, too.
+    // The command's standard output becomes standard error, because the trace uses standard output. For
+    // some failures, such as ENOTDIR, `spawn` throws an error, and this error rejects the promise, too.
     child = spawn(program, args, {
       env: { ...process.env, PULSE_SERVER: address },
       stdio: ['inherit', 2, 'inherit'],

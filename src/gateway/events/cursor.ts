@@ -35,25 +35,26 @@ export class Cursor {
   /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #readUpTo: number | undefined;
   /**
-   * The last sequence number that `#items` covers. When `#items` has ended, reading goes on after this
-   * number.
+   * The sequence number up to which `#items` has read, valid when `#items` has ended. The next items are
+   * the changes after this number.
    */
   #itemsUpTo = 0;
   /**
-   * Records that were first put after the `knownUpTo` of `#items`, but whose `added` event the client has
-   * already. Their next change is an `updated` event.
+   * Records that the client knows although their first number is above the `knownUpTo` of `#items`: the
+   * client has their `added` event already. Their next change is an `updated` event.
    */
   readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
   #joiner: Joiner;
 
   /**
-   * The client has all events up to `readUpTo`, a sequence number of this run of the daemon. If `readUpTo`
-   * is undefined, the client gets a snapshot. The client knows all records whose first number is at most
-   * `knownUpTo`, which is smaller than `readUpTo` if the client fell behind in the middle of a batch. For
-   * example, the numbers 5 to 9 are a batch, and `readUpTo` is 7. Then `knownUpTo` is 4. If the batch puts a
-   * record with number 5 and again with number 9, only number 9 has an event. So the client does not know
-   * this record yet, although its first number, 5, is below 7.
+   * The client has all events up to the sequence number `readUpTo`. If `readUpTo` is undefined, the client
+   * gets a snapshot. The client knows all records whose first number is at most `knownUpTo`.
+   *
+   * Both numbers are equal, unless the client fell behind in the middle of a batch. For example, a batch has
+   * the numbers 5 to 9, and the client has read up to 7. The batch puts a new record with number 5, and puts
+   * it again with number 9. Only number 9 has an event, so the client does not know this record yet,
+   * although its first number, 5, is below 7. Therefore `knownUpTo` is 4, the number before the batch.
    */
   constructor(context: CursorContext, filter: Filter, readUpTo: number | undefined, knownUpTo = readUpTo) {
     this.#context = context;
@@ -92,6 +93,7 @@ export class Cursor {
     for (;;) {
       this.#restartIfIncomplete();
       const text = this.#readPortion();
+      // A portion without a text does not mean the end: `#items` had no event that the filter accepts.
       if (text !== '') return text;
       if (this.#readUpTo === this.#context.journal.newestSequence) return undefined;
     }
@@ -136,8 +138,8 @@ export class Cursor {
   *#changesAfter(sequence: number, knownUpTo: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.entriesAfter(sequence)) {
       const isIntroduced = this.#introduced.has(recordId(entry));
-      // The client knows an introduced record. With the record's own first number as its `knownUpTo`,
-      // `kindOfEntry` takes the record for known.
+      // `kindOfEntry` compares this number with the record's first number. If they are equal, the client
+      // knows the record, and gets an `updated` event.
       const recordKnownUpTo = isIntroduced ? entry.firstSequence : knownUpTo;
       const item = this.#itemOf(entry, recordKnownUpTo, entry.sequence);
       if (item !== undefined) yield item;
@@ -208,8 +210,9 @@ export class Cursor {
   }
 
   /**
-   * The entry with the text that its record has in a snapshot. `inSnapshots` is the name of another
-   * collection, which may have this text under the same key.
+   * The entry with the text that its record has in a snapshot. If its collection has `inSnapshots`, this
+   * text comes from another collection. For example, the run in `upgrade.info` gets the text of
+   * `upgrade.run`, which includes the progress.
    */
   #inSnapshot(entry: JournalEntry): JournalEntry {
     const { inSnapshots } = COLLECTION_SPECS[entry.collection];
@@ -224,9 +227,9 @@ export class Cursor {
   }
 
   /**
-   * Undefined if the filter keeps the entry back, or if the entry makes no event. If `knownUpTo` is
-   * undefined, all records are new to the client. `knownUpTo` changes nothing for removals, actions and
-   * backends, which have no event of their own for a new record.
+   * Undefined if the filter keeps the entry back, or if the entry makes no event. `knownUpTo` only decides
+   * whether the event of a record is `added` or `updated`: if it is undefined, all records are new to the
+   * client. Removals, actions and backends have no `added` event, so any number will do for them.
    */
   #itemOf(entry: JournalEntry, knownUpTo: number | undefined, upTo?: number): StreamItem | undefined {
     const kind = kindOfEntry(entry, knownUpTo);

@@ -37,6 +37,7 @@ export const LEVEL_KIND: EventKind = { type: LEVEL_EVENT, child: LEVEL_BACKEND, 
 const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 const ALL_SPECS: readonly CollectionSpec[] = Object.values(COLLECTION_SPECS);
 const EVENT_KINDS: readonly EventKind[] = EVENT_TYPES.flatMap(kindsOf);
+/** The kinds by type, and then by child. */
 const KINDS_BY_TYPE = new Map(
   EVENT_TYPES.map((type) => {
     const kinds = EVENT_KINDS.filter((kind) => kind.type === type);
@@ -124,8 +125,8 @@ export function firstLines(chance: number, unknownNames: readonly string[] = [])
 }
 
 /**
- * The keep-alive, which is sent after a silence. Its id is that of the newest change, so a client can resume
- * from there even if its filter has kept the last changes back.
+ * The keep-alive, which is sent after a silence. It has the id of the newest change. The client's filter may
+ * have kept this change back, but with the id the client can resume from there.
  */
 export function loveEvent(bootId: string, newestSequence: number): string {
   return frame('server.info', '"love"', `${bootId}-${newestSequence}`);

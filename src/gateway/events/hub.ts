@@ -51,8 +51,8 @@ export class EventHub {
   #published = 0;
   #onAllEnded: () => void = () => undefined;
   /**
-   * The newest call of `publish` delivers the changes after the sequence number `before`, up to `after`.
-   * Streams that keep up have received everything before these changes.
+   * The sequence numbers of the newest call of `publish`: it delivers the changes after `before`, up to
+   * `after`. A stream that keeps up has received everything up to `before` in earlier calls.
    */
   readonly #delivered = { before: 0, after: 0 };
 
@@ -77,21 +77,22 @@ export class EventHub {
         const event = this.#joiner.completedEvent(item);
         if (event !== undefined) unsent.push(event);
       } else if (entry.kind === 'removal') {
-        // `#makeStreamsRead` expects streams that have all changes before this removal.
+        // The streams must get all changes before this removal first, because `#makeStreamsRead` makes them
+        // continue in the journal at this removal.
         this.#send(unsent.splice(0));
         readers.push(...this.#makeStreamsRead(entry));
       }
     }
     this.#send(unsent);
-    // `onWritable` makes a stream read the journal, with all of `entries`. The readers come last: they would
-    // get an entry twice if `#send` delivered it to them after they have read it.
+    // `onWritable` makes a stream read the rest of `entries` from the journal. After that the stream keeps
+    // up again, and a later `#send` would deliver the same entries once more. So the readers come last.
     for (const stream of readers) stream.onWritable();
   }
 
   /**
-   * To be called with a removal that makes no event. The journal does not keep such a removal, so a cursor
-   * that begins before it reads a snapshot. This is what streams that accept the collection must do. Returns
-   * those of them for which `onWritable` must be called.
+   * To be called with a removal that makes no event. A client notices such a removal only by a snapshot. The
+   * journal does not keep the removal, so a cursor that begins before it reads a snapshot. Each stream that
+   * accepts the collection gets such a cursor. Returns the streams for which `onWritable` must be called.
    */
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
     const accepting = [...this.#streams].filter(({ filter }) => acceptsCollection(filter, collection));

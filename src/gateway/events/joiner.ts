@@ -21,8 +21,11 @@ export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
 export class Joiner {
   readonly #bootId: string;
   readonly #maxBytes: number;
+  /** The last item of the event that is not complete yet; undefined if there is no such event. */
   #lastItem: StreamItem | undefined;
+  /** The texts of all items of this event, with commas between them. */
   #data = '';
+  /** The size of `#data` if the event is a list, else 0. */
   #bytes = 0;
 
   /** `maxBytes` limits the items of one event together. A longer item has an event of its own. */

@@ -14,9 +14,10 @@ export const DATA_MAX_BYTES = LINE_MAX_BYTES - FIELD_BYTES;
 const LEFT_OUT: Readonly<Partial<Record<Collection, string>>> = { 'upgrade.info': 'extra' };
 
 /**
- * A record that is too long keeps this many characters of each text, items of each list and members of each
- * object. Members whose names have more characters are left out. The counts are tried in this order until
- * the line is short enough. Backends bound their records, so this is hardly ever needed.
+ * These counts are tried in this order until the line is short enough. With the count 64, for example, a
+ * record keeps 64 characters of each text, 64 items of each list, and 64 members of each object. Members
+ * whose names have more than 64 characters are left out. Backends bound their records, so this is hardly
+ * ever needed.
  */
 const KEPT_COUNTS = [4096, 512, 64, 8];
 

@@ -93,9 +93,9 @@ function parseSnapshot(values: readonly string[]): boolean | undefined {
 }
 
 /**
- * The header wins, because a browser that reconnects sends its newest id in the header, but its URL still
- * has the page's first id. In the query the last id wins, because libraries that replace EventSource append
- * the newest id at every reconnect.
+ * The header wins over the query: a browser that reconnects sends its newest id in the header, while its URL
+ * still has the id from the first connection. If the query has several ids, the last one wins, because
+ * libraries that replace EventSource append the newest id at every reconnect.
  */
 function idToResumeFrom(parameters: URLSearchParams, header: string): string | undefined {
   if (header !== '') return header;

@@ -6,9 +6,9 @@ import type { Cursor } from './cursor.js';
 import { BYE_EVENT, type Filter } from './frames.js';
 
 /**
- * A client that is lost this long after a refused write counts as too slow: uWebSockets.js has probably
- * aborted the response. It does so 8 to 12 s after the write, unless the client takes something before. The
- * bound is lower, because a late event loop makes the measured time too short.
+ * A client that is lost this long after a refused write, or later, counts as too slow: uWebSockets.js has
+ * probably aborted the response. It does so 8 to 12 s after the write, unless the client accepts a part
+ * before. The bound is less than 8 s, because the measured time is too short if the event loop is late.
  */
 const ABORTED_AFTER_MS = 7000;
 
@@ -50,7 +50,7 @@ export interface StreamOptions {
   readonly keepaliveMs: number;
   /** Makes the event that is sent after a silence. */
   readonly love: () => string;
-  /** The client has everything up to the sequence number `readUpTo`; by default up to the newest one. */
+  /** Makes a cursor that begins after the sequence number `readUpTo`, by default after the newest one. */
   readonly cursorFrom: (readUpTo?: number) => Cursor;
   readonly clock: Clock;
   /** `isSlow` is true if the client read too slowly. */
@@ -171,6 +171,7 @@ export class EventStream implements OpenStream {
     this.#flowOrEnd();
   }
 
+  /** Goes on after the cursor: `behind` becomes `flowing`, and `leaving` becomes `ending`, then `closed`. */
   #flowOrEnd(): void {
     this.#cursor = undefined;
     if (this.#state === 'behind') this.#state = 'flowing';

@@ -77,6 +77,6 @@ export function stateWithReason(state: string, reason: string | undefined): stri
  * board its first report takes many seconds, so `NOT_REPORTED` is the reason until then.
  */
 export function healthWithReason(health: BackendHealth): BackendHealth {
-  const lacksReason = health.state === 'connecting' && health.detail === undefined;
-  return lacksReason ? { ...health, detail: NOT_REPORTED } : health;
+  const hasNotReported = health.state === 'connecting' && health.detail === undefined;
+  return hasNotReported ? { ...health, detail: NOT_REPORTED } : health;
 }

@@ -56,8 +56,8 @@ export interface CollectionSpec {
    */
   readonly removed?: EventType;
   /**
-   * True if each record belongs to a record of another collection. When the backend goes away, only the
-   * removal of that other record makes an event.
+   * True if each record belongs to a record of another collection, as a tracklist belongs to a player. When
+   * the backend goes away, only the removal of that other record makes an event.
    */
   readonly isPart?: true;
   /**
@@ -71,16 +71,17 @@ export interface CollectionSpec {
    */
   readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
   /**
-   * How the journal keeps the collection's records. By default it keeps the newest text of each key. Else:
-   * - `passing`: it also keeps the newest text of each key, but the records are in no snapshot. Clients get
-   *   the same content from another collection, or by a `GET`. A text that is equal to the last one makes an
-   *   event, too.
+   * How the journal keeps the collection's records. By default it keeps the newest text of each key, and a
+   * text that is equal to the last one makes no event. Else:
+   * - `passing`: it keeps the newest text of each key, but the records are in no snapshot. Clients get the
+   *   same content from another collection, or by a `GET`. Even a text that is equal to the last one makes
+   *   an event.
    * - `actions`: every text is an action of its own, whatever its key.
    */
   readonly keeps?: 'passing' | 'actions';
   /**
-   * If the collection named here has a record with the same key, a snapshot has that record in place of this
-   * collection's. That record has all members of this collection's record, and may have more.
+   * Another collection. In snapshots, its records replace those of this collection that have the same keys.
+   * They have the same members, and may have more: the run in `upgrade.run` also has the progress.
    */
   readonly inSnapshots?: 'upgrade.run';
 }
@@ -120,13 +121,13 @@ const COLLECTIONS = {
   /** One record, key '': the whole answer to `GET /upgrade`. */
   upgrade: { backend: 'upgrade' },
   /**
-   * The parts of `upgrade` whose changes make events, under the keys `status` and `run`. Both make the same
-   * type of event. For clients, an event with a `state` is a run, and any other event is a whole status.
+   * The parts of `upgrade` whose changes make events, under the keys `status` and `run`. Both make the event
+   * `upgrade.info`. An event with a `state` is a run, and one without it is a whole status.
    */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info', inSnapshots: 'upgrade.run' },
   /**
-   * One record, key `run`: the run with its progress. Live streams get the progress from `upgrade.progress`,
-   * whose actions are in no snapshot.
+   * One record, key `run`: the run with its progress, for snapshots. After its snapshot, a stream gets the
+   * progress from `upgrade.progress`, whose actions are in no snapshot.
    */
   'upgrade.run': { backend: 'upgrade' },
   /** One record, key '': the last check. */
@@ -160,9 +161,9 @@ const COLLECTIONS = {
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**
-   * Keyed by address: known devices, and those that a scan has found. The journal drops `passing` records
-   * when their backend is no longer up (`dropsWhenAway` in gateway/journal.ts). The backend is not up, for
-   * example, while there is no adapter.
+   * Keyed by address: known devices, and those that a scan has found. They are `passing`, so that the
+   * journal drops them when the backend is no longer up (`dropsWhenAway` in gateway/journal.ts), for example
+   * because the adapter is gone.
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /**

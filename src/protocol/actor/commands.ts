@@ -21,6 +21,7 @@ export type PlayersCommand =
   | { readonly do: 'cover'; readonly player: string; readonly cachedTag?: string };
 
 export type BluetoothCommand = CommandOf<'bluetooth'>;
+/** The verbs for one device: `'connect' | 'disconnect' | 'forget'`. */
 export type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
 export type AdapterVerb = Exclude<BluetoothCommand['do'], DeviceVerb>;
 
@@ -38,7 +39,7 @@ export type CoverAnswer =
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
   | 'unchanged';
 
-/** The content that a command has read: `text` is JSON, `bytes` are a raw body. Empty if it reads nothing. */
+/** The content that a command has read: JSON, a raw body, or a cover. Empty if the command reads nothing. */
 export interface AnswerContent {
   readonly text?: string;
   readonly bytes?: Uint8Array;

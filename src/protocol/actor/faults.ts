@@ -46,7 +46,10 @@ const ROWS = {
 export interface FaultRow {
   readonly status: 400 | 403 | 404 | 409 | 502 | 503 | 504;
   readonly title: string;
-  /** The backends that may answer a `POST` with this fault. Absent if all may, or if only a `GET` can. */
+  /**
+   * The backends that may answer a `POST` with this fault. Absent if all backends may, as for `timeout`, or
+   * if this fault answers only a `GET`, as `no-cover` does.
+   */
   readonly refusedBy?: readonly Backend[];
 }
 

@@ -89,8 +89,8 @@ export type ToActor<B extends Backend = Backend> =
   | ToChild;
 
 /**
- * From the main thread to a bridge. The port of each thread takes both `ToActor` and `ToBridge`, because a
- * `reply` also goes to a backend that has sent an `ask`.
+ * From the main thread to a bridge. A backend that has sent an `ask` gets a `reply`, too, so the port of
+ * each thread takes both `ToActor` and `ToBridge`.
  */
 export type ToBridge =
   | ({ readonly kind: 'changes' } & ChangeBatch)
@@ -198,8 +198,8 @@ export interface BackendListener {
   changes(changes: readonly Change[]): void;
   level(json: string): void;
   /**
-   * Called after the changes that precede the report. When a backend leaves `up`, its records are dropped,
-   * except those that `dropsWhenAway` in gateway/journal.ts keeps.
+   * Called with each new health of a child, after the changes that its thread sent before. When a backend is
+   * no longer `up`, its records are dropped, except those that `dropsWhenAway` in gateway/journal.ts keeps.
    */
   health(child: ChildName, health: BackendHealth): void;
 }
@@ -207,8 +207,8 @@ export interface BackendListener {
 /** The supervisor's calls on behalf of children: pulls of subscribers, and requests of any child. */
 export interface ChildListener extends BackendListener {
   /**
-   * Called when a subscriber's thread is ready for a batch, which `send` passes to it. After the end of the
-   * thread, `send` has no effect, because the next thread pulls by itself.
+   * Called when a subscriber's thread is ready for a batch. `send` passes the batch to this thread only.
+   * After the end of the thread, `send` has no effect: the next thread pulls, and so causes its own call.
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Takes as long as the same request over HTTP, and never rejects. */

@@ -32,14 +32,17 @@ export interface MqttName {
   readonly by: 'word' | 'member' | 'topic-level';
   readonly name: string;
   /**
-   * The topic of this name, if it differs from the `topic` of the operation (`ChangeRow`). If this topic
-   * lacks a parameter of the path, the payload has a member with the name and the value of the parameter:
-   * `{"output": "kitchen"}` at `audio/server`.
+   * The topic at which this name is used, if it differs from the `topic` of the operation (`ChangeRow`). If
+   * this topic lacks a parameter of the path, `name` is this parameter, and the payload has its value:
+   * `{"output": "kitchen"}` at `audio/server` requests `/audio/outputs/kitchen/default`.
    */
   readonly topic?: string;
-  /** The member of the body that gets the value, if `by` is `member`. By default its name is `name`. */
+  /**
+   * The name of the member that gets the value in the body, if it differs from `name`. With `output` for the
+   * name `listen`, the payload `{"listen": "kitchen"}` makes the body `{"output": "kitchen"}`.
+   */
   readonly bodyMember?: string;
-  /** True: a payload whose member has the value `true` requests the operation without a body. */
+  /** True: if the member has the value `true`, as in `{"default": true}`, the operation gets no body. */
   readonly isBare?: true;
   /**
    * A word for what the command sets. A newer command replaces a queued one with the same word and the same
@@ -99,10 +102,10 @@ interface ChangeRow<Owner extends Backend, Path extends string, Body extends Bod
   /** The body of a request that has none. */
   readonly defaultBody: unknown;
   /**
-   * Makes the command. `params` must have the parameters of `path`, and `body` must fit the schema in
-   * `BODIES` (schemas.ts) that the row's own `body` names.
+   * Makes the command. `params` must have the parameters of `path`. `content` is the body of a request, and
+   * must fit the schema that this row names as `body` (`BODIES` in schemas.ts).
    */
-  command(params: Params, body: unknown): Command;
+  command(params: Params, content: unknown): Command;
   /** The MQTT topic of the thing that the command is for, below the node's branch. */
   readonly topic: string;
   readonly mqtt: readonly MqttName[];
@@ -138,7 +141,10 @@ function published<Path extends PathOf<Resource>, Schema extends ComponentName>(
   return read(path, summary, schema, { kind: 'document', backend, resource });
 }
 
-/** The type of a body by its name: `'port'` makes `{ port: string }`; undefined makes `unknown`. */
+/**
+ * The type of a body by its name: `'port'` makes `{ port: string }`. Undefined makes `unknown`, because
+ * `T & unknown` is `T`: a command without a body gets no further members.
+ */
 type BodyFor<Body> = Body extends BodyName ? BodyOf<Body> : unknown;
 
 /** One object type for an intersection: `{ do: 'x' } & { id: string }` makes `{ do: 'x', id: string }`. */
@@ -238,6 +244,7 @@ function muteRow<At extends string>(
   return post('audio', at, 'mute', `Mutes ${nounWithArticle}; toggles without a body`, {
     body: 'mute',
     defaultBody: {},
+    // Both names have the `setting` `muted`, so a newer value by one replaces a queued value by the other.
     mqtt: [byMember('muted'), { by: 'topic-level', name: 'mute', setting: 'muted' }],
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
   });
@@ -341,7 +348,8 @@ const TABLE = {
     {
       body: 'makeDefault',
       defaultBody: {},
-      // All three have the `setting` `default`, so that a newer command replaces a queued one of any name.
+      // All three names have the `setting` `default`, so a newer command by one of them replaces a queued
+      // one by another.
       mqtt: [
         { by: 'member', name: 'default', isBare: true, setting: 'default' },
         { by: 'member', name: 'output', topic: 'audio/server', setting: 'default' },
@@ -370,8 +378,9 @@ const TABLE = {
     body: 'balance',
     mqtt: [byMember('balance')],
   }),
-  // An input can play at several outputs. So these commands have no `setting`, and none replaces another
-  // one. The body `move` names one output by an id or a name, and `String` makes a text of both kinds.
+  // An input can play at several outputs. So `listenToInput` and `stopListening` have no `setting`, and no
+  // command replaces another one. Their bodies have the output's id (a number) or its name (a text), but the
+  // commands have a text. `listenToInput` shares the body of `moveClient`.
   listenToInput: post('audio', INPUT, 'listen', 'Lets an input be heard at an output', {
     body: 'move',
     mqtt: [{ by: 'member', name: 'listen', bodyMember: 'output' }],

@@ -447,6 +447,7 @@ export const COMPONENTS = {
   Upgrade: UpgradeRecord,
   UpgradeStatus: UpgradeStatus,
   UpgradeRun: UpgradeRun,
+  // The event `upgrade.info` has either the versions or the state of the run.
   UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun]),
   UpgradeCheck: UpgradeCheck,
   // The event is a line of the upgrade script, which may have more members.
@@ -471,8 +472,8 @@ export const COMPONENTS = {
   // `love` is the keep-alive (docs/events.md, "Keep-alive").
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
-  // No row of `BODIES` is this schema alone, so it needs a name here. `VolumeBody` is either `SetVolumeBody`
-  // or this one.
+  // `VolumeBody` refers to its two schemas by name. `SetVolumeBody` is the row `setVolume` of `BODIES`, but
+  // `ChangeVolume` is no row there, so it gets its name here.
   ChangeVolumeBody: ChangeVolume,
   OpenApi: Type.Object({ openapi: Type.String() }),
   Problem: ProblemRecord,

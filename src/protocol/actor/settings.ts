@@ -44,9 +44,9 @@ export interface GroupChoice {
 export interface AudioSettings {
   readonly enabled: boolean;
   /**
-   * True: the backend also acts without a command. It sets start volumes, keeps groups and loopbacks, and
-   * ends the music at the time that was set before the daemon started again. False in `tonearm bench`,
-   * because the running daemon does all this.
+   * True: the backend also acts without a command. It sets start volumes, and keeps groups and loopbacks. If
+   * the daemon restarts, the backend still ends the music at the time that was set before. False in
+   * `tonearm bench`, because the running daemon does all this.
    */
   readonly actsByItself: boolean;
   /** True: clients can read the sound server's authentication cookie over HTTP. */
@@ -59,7 +59,7 @@ export interface AudioSettings {
   readonly outputs: Readonly<Record<string, OutputChoice>>;
   /** By the names of groups. Each name has 1 to 32 characters: a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
-  /** By the names of inputs: the name of the output at which the input plays after the daemon's start. */
+  /** By the names of inputs: the name of the output at which the input plays from the start on. */
   readonly listen: Readonly<Record<string, string>>;
   /** The delay in milliseconds from an input to the output at which it is heard. */
   readonly listenLatency: number;

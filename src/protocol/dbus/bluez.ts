@@ -1,5 +1,5 @@
 // Which methods, signals, properties and errors of BlueZ (org.bluez) are in use, and which calls BlueZ makes
-// to our agent, which is the object that BlueZ asks about pairings. Data only. Reference: BlueZ's
+// to our agent. The agent is an object of ours that BlueZ asks about pairings. Data only. Reference: BlueZ's
 // doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst, .AgentManager.rst.
 
 import type { PropertyTable } from './daemon.js';
@@ -53,7 +53,10 @@ export const BLUEZ_SIGNALS = {
   added: signalRow(OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}'),
   /** Path, interfaces. */
   removed: signalRow(OBJECT_MANAGER, 'InterfacesRemoved', 'oas'),
-  /** Why a connection has ended: a name, a text. BlueZ 5.66, for instance, does not have this signal yet. */
+  /**
+   * The reason why a connection has ended: its name, and a text. BlueZ 5.66, for instance, does not have
+   * this signal yet.
+   */
   disconnected: signalRow(DEVICE_INTERFACE, 'Disconnected', 'ss'),
 } as const;
 
@@ -133,11 +136,11 @@ export const AGENT_CALLS = {
 
 /**
  * A UUID of a service in the Bluetooth standard (Assigned Numbers, "Service Class"). These UUIDs differ only
- * in 16 bits, such as `110b`, which the parentheses match.
+ * in four hexadecimal digits, such as `110b`. The parentheses match these digits.
  */
 const LISTED_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
 
-/** Returns a function that tests whether a UUID stands for one of `services`, written as their 16 bits. */
+/** Returns a function that tests whether a UUID has the four digits of one of `services`. */
 const uuidTestFor =
   (...services: readonly string[]) =>
   (uuid: string): boolean =>

@@ -44,8 +44,8 @@ export function getProperty(destination: string) {
 }
 
 /**
- * The row of `Set`: interface, property, value. The method is called on the path of an object. The row is
- * not made by `methodsOf`, with which the value would have the type `unknown`.
+ * The row of `Set`: interface, property, value. The method is called on the path of an object. `methodsOf`
+ * does not make this row, because it would give the value the type `unknown`.
  */
 export function setProperty<const E extends Effect>(
   destination: string,
@@ -65,8 +65,8 @@ export const OWNER_CHANGES_MATCH: Match = {
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
 /**
- * The expected signature of each property, which must be one of `CHECKS`. A received path (`o`) is a string,
- * so a property that is a path has `s` here, and a list of paths has `as`.
+ * The expected signature of each property: a key of `CHECKS`. A received path (`o`) is a string, so a
+ * property that is a path has `s` here, and a list of paths has `as`.
  */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 
@@ -93,7 +93,10 @@ const CHECKS = {
     Array.isArray(value) && value.length === 2 && isInteger(value[0]) && typeof value[1] === 'string',
 } as const;
 
-/** The type of a table's properties: `{ Volume: 'd' }` makes `{ Volume?: number }`. */
+/**
+ * The type of a table's properties: `{ Volume: 'd' }` makes `{ Volume?: number }`. `Values` is a list, which
+ * has only one value if the signature is that of a property.
+ */
 export type PropertyValues<T extends PropertyTable> = {
   readonly [P in keyof T]?: Values<T[P]>[0];
 };

@@ -4,14 +4,14 @@
 import type { MethodReply, Signature, Values } from './signatures.js';
 
 /**
- * The state that a method changes. A connection to a bus allows the methods of `none`, and those of one other
- * kind at most.
+ * The state that a method changes. A connection to a bus allows the methods with the effect `none`, and
+ * those with one other effect at most.
  */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 /**
- * A row for one method. `Method` without type arguments is the type of any row: `types` is then
- * `(args: never) => unknown`, to which the compiler can assign any function with one argument.
+ * A row for one method. Every row is also a `Method` without type arguments: the type of `types` is then
+ * `(args: never) => unknown`, and every function with one argument fits this type.
  */
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;
@@ -32,9 +32,9 @@ export interface Method<Args = never, Result = unknown, E extends Effect = Effec
 }
 
 /**
- * Returns a function that makes the rows of one interface. For the arguments `'GetState', ['', 'i'], 'none'`,
- * the returned function makes the row of the method `GetState`, which has no arguments, replies with an `i`,
- * and changes nothing. Without a `path`, each call names its own object.
+ * Returns a function that makes the rows of one interface. If `serverMethod` is this function,
+ * `serverMethod('GetState', ['', 'i'], 'none')` is the row of a method that has no arguments, replies with
+ * an `i`, and changes nothing. Without a `path`, each call names its own object.
  */
 export function methodsOf(destination: string, path: string | undefined, iface: string) {
   return <I extends Signature, O extends Signature, E extends Effect>(
@@ -96,7 +96,7 @@ export interface VariantValue {
 /**
  * A match rule: the bus sends us the signals that have all these values. `arg0` and `arg2` are the first and
  * the third value of a signal. `sender` is a well-known or a unique name. Other programs can send us signals
- * that match no rule, so `Bus` (actors/bus/bus.ts) drops signals of any other sender.
+ * that match no rule, so `Bus` (actors/bus/bus.ts) drops the signals of programs that no rule has as sender.
  */
 export interface Match {
   readonly sender: string;

@@ -29,8 +29,8 @@ export function playerSignals(owner: string): Match {
 export const SEEKED = signalRow(PLAYER_INTERFACE, 'Seeked', 'x');
 
 /**
- * `owner` is a unique name, so that a call starts no player. `methodsOf` (method.ts) explains the form of a
- * row. Comments name the arguments, and the reply after `->`.
+ * `owner` is a unique name, because a call to a well-known name could start a player. `methodsOf`
+ * (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
  */
 export function playerMethods(owner: string) {
   const playerMethod = methodsOf(owner, PLAYER_PATH, PLAYER_INTERFACE);
@@ -71,7 +71,7 @@ export const ROOT_PROPERTIES = {
 
 /**
  * A player has a tracklist if it has `Tracks`. `HasTrackList` is not used, because VLC 3.0 has a tracklist
- * and says false.
+ * although this property is false there.
  */
 export const TRACKLIST_PROPERTIES = { Tracks: 'as', CanEditTracks: 'b' } as const satisfies PropertyTable;
 

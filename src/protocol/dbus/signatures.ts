@@ -2,7 +2,7 @@
 // (method.ts) accept no other signature. Only the signature `ssv` of `setProperty` (daemon.ts) is not in
 // this file, because `setProperty` does not use `methodsOf`. Types only.
 
-/** An integer of 64 bits: a number if a number can be exact, else a bigint. */
+/** An integer of 64 bits. It is a bigint only where a number would not be exact. */
 type Long = number | bigint;
 /**
  * A dictionary of variants. In a received one, each variant is only its value, without its signature. In an
@@ -18,7 +18,8 @@ type Inhibitor = readonly [string, string, string, string, number, number];
 
 /**
  * The types of the values of each signature. A signature is a sequence of complete types, each of which has
- * one value (D-Bus Specification, "Type System"). The tables, such as avahi.ts, name the values.
+ * one value (D-Bus Specification, "Type System"): `so` is two types, `a{sv}` is one. The tables, such as
+ * those in avahi.ts, name the values.
  */
 interface Signatures {
   '': readonly [];

@@ -20,7 +20,8 @@ export const JOB_MODE = 'replace';
 const managerMethod = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
 
 /**
- * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ * `methodsOf` (method.ts) explains the form of a row: its last word names what the method changes. Comments
+ * name the arguments, and the reply after `->`.
  */
 export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
@@ -39,11 +40,15 @@ export const SYSTEMD_METHODS = {
   /** Name. The unit's failure and its count of starts are forgotten. */
   resetFailedUnit: managerMethod('ResetFailedUnit', ['s', ''], 'units'),
   /**
-   * Names, whether only until the next boot, whether links that exist are replaced -> whether a file has an
-   * [Install] section; the changes, each (kind, link, target).
+   * Names of files, `runtime`, `force` -> `hasInstall`, changes. With `runtime` the new links last only
+   * until the next boot, and with `force` they replace links that exist. `hasInstall` is true if a file has
+   * an [Install] section. Each change is (kind, link, target).
    */
   enableUnitFiles: managerMethod('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
-  /** Names, whether only until the next boot -> the changes, each (kind, link, target). */
+  /**
+   * Names of files, `runtime` -> changes, each as above. With `runtime` only links that last until the next
+   * boot are removed.
+   */
   disableUnitFiles: managerMethod('DisableUnitFiles', ['asb', 'a(sss)'], 'units'),
   reload: managerMethod('Reload', ['', ''], 'units'),
   /** This method is called on a unit's path. Its row is explained at `getAll` in daemon.ts. */

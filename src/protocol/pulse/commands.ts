@@ -150,7 +150,7 @@ const PLAYBACK_STREAM_ARGUMENTS = {
   formats,
 };
 
-/** The arguments that have one and the same value in all streams that we create, of both kinds. */
+/** The arguments that have the same value in all record streams and playback streams that we create. */
 export const SIMPLE_STREAM = {
   maxLength: undefined,
   noRemap: false,
@@ -196,8 +196,8 @@ export const REQUESTS = {
   /** The module stays when the connection that has loaded it ends. */
   LOAD_MODULE: request(51, { name: text, argument: text }, record({ index: u32 })),
   /**
-   * Read first which module has the index now, because PipeWire gives a free index to the next module at
-   * once.
+   * PipeWire gives a free index to the next module at once. So a caller that knows an index from before must
+   * first read whether the same module still has it.
    */
   UNLOAD_MODULE: request(52, { index: u32 }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),

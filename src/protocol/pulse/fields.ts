@@ -18,7 +18,8 @@ export interface Writable<T> {
 
 /** A kind of field that is only read. `ValueTypes` in reader.ts explains the kinds, such as `ownIndex`. */
 function readableKind<K extends keyof ValueTypes>(name: K): Readable<ValueTypes[K]> {
-  // The type of `Reader.value` cannot express that its result belongs to the kind.
+  // The compiler does not know that the result has the type of this kind, because `Reader.value` has one
+  // type for all kinds.
   return { read: (reader) => reader.value(name) as ValueTypes[K] };
 }
 
@@ -112,7 +113,7 @@ export type RecordOf<F extends FieldTable> = {
   readonly [K in OptionalNames<F>]?: FieldValue<F[K]> | undefined;
 };
 
-/** The fields of a table in one protocol version. To save time, it is not made anew for each record. */
+/** The fields of a table in one protocol version. To save time, each layout is made only once. */
 interface Layout {
   /** In wire order. */
   readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
@@ -151,8 +152,8 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
 }
 
 /**
- * The most values that are kept of a list without a count. PulseAudio 16 allows half as many streams per
- * sink: 256.
+ * The most values that are kept of a list that has no count on the wire. PulseAudio 16 allows 256 streams
+ * per sink.
  */
 export const RECORDS_MAX = 512;
 

@@ -42,9 +42,9 @@ interface FrameHeader {
 }
 
 /**
- * Receives a frame's payload, which is [start, end) of the chunk. A chunk may share the memory of the bytes
- * that `push` takes. If the next read overwrites this memory (actors/dial.ts), the chunk is valid during the
- * call only.
+ * Receives a frame's payload, which is [start, end) of the chunk. The chunk may be the bytes that `push`
+ * takes, without a copy. If the caller of `push` reads into the same memory again, as actors/dial.ts does,
+ * the payload must not be used after this function has returned.
  */
 type Deliver = (chunk: Chunk, start: number, end: number, channel: number) => void;
 
@@ -71,8 +71,8 @@ export class Framer {
   #chunk = new Chunk(NO_BYTES);
 
   /**
-   * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError for
-   * a header that no server may send, after which no frame can be found.
+   * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError
+   * for a header that no server may send. Then nobody can know where the next frame begins.
    */
   push(received: Uint8Array, deliver: Deliver, length = received.length): void {
     if (received !== this.#received) this.#chunk = new Chunk(received);
@@ -83,7 +83,8 @@ export class Framer {
       const isFrameStart = this.#stagedBytes === 0;
       const hasWholeHeader = isFrameStart && length - start >= HEADER_BYTES;
       const header = hasWholeHeader ? readHeader(chunk.view, start) : undefined;
-      // Without a header in this chunk, `end` has no meaning: the header is incomplete, or in `#staging`.
+      // `header` is undefined in two cases: these bytes go on with the frame in `#staging`, or they are less
+      // than a header. In both cases they go to `#staging`, and `end` has no meaning.
       const end = start + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
         start += this.#stage(received.subarray(start, length), deliver);

@@ -49,15 +49,18 @@ export function serverFault(code: number): ServerFault {
   return { code, name, meaning };
 }
 
-/** Why a session has ended. Only its owner ends it for one of the last three reasons, by `close`. */
+/**
+ * Why a session has ended. `peer-closed`, `transport-failed` and `stopped` come only from the session's
+ * owner, who calls `close` with them.
+ */
 export type ClosedReason =
   | { readonly kind: 'protocol-violation'; readonly detail: string }
   /** The server has answered the handshake with an error. */
   | { readonly kind: 'auth-refused'; readonly command: HandshakeName; readonly fault: ServerFault }
   | { readonly kind: 'version-unsupported'; readonly version: number }
   /**
-   * A command had no answer by its deadline. During the handshake the session then ends by itself. Later
-   * only the session's caller ends it for this reason, as actors/audio/connection.ts does.
+   * A command had no answer by its deadline. The session itself ends for this reason only during the
+   * handshake. Later its owner may end it, as actors/audio/connection.ts does.
    */
   | { readonly kind: 'timeout'; readonly command: CommandName }
   | { readonly kind: 'peer-closed' }

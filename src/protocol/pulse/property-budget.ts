@@ -43,8 +43,8 @@ export class PropertyBudget {
   }
 
   /**
-   * Counts the next entry, and returns true if it is kept. A long text counts only with the part that would
-   * be kept. If an entry is not kept, the caller skips its value without decoding it.
+   * Counts the next entry, and returns true if it is kept. Only the part of a long text that would be kept
+   * is counted. If an entry is not kept, the caller skips its value without decoding it.
    */
   admit(key: string, keyBytes: number, valueBytes: number): boolean {
     const bytes = Math.min(keyBytes, TEXT_MAX_BYTES) + Math.min(valueBytes, TEXT_MAX_BYTES);

@@ -20,7 +20,7 @@ import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
-/** Sound servers refuse a cookie of any other length. Its content matters only where they check it. */
+/** All sound servers refuse a cookie that does not have this length, also those that ignore its content. */
 const COOKIE_BYTES = 256;
 
 export interface SessionOptions {
@@ -32,11 +32,11 @@ export interface SessionOptions {
   readonly authDeadlineMs: number;
   /** In ms, for each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
-  /** How many requests may lack a reply. Those that have timed out count, too. One more is refused. */
+  /** The most requests without a reply, those that have timed out included. A further request is refused. */
   readonly pendingMax: number;
 }
 
-/** Functions that the session's methods call. They, too, may call methods of the session. */
+/** The session's methods call these functions, and these functions may call methods of the session. */
 export interface SessionEvents {
   /** The handshake has succeeded: from now on requests are allowed. */
   onReady(version: number): void;
@@ -72,8 +72,8 @@ export class Session {
   /** The tags of requests that have timed out. A tag is used again only after its late reply. */
   readonly #timedOutTags = new Set<number>();
   /**
-   * The newest request's tag. No request has the tag NONE, because messages of the server that answer no
-   * request have it. The tag 0 follows the tag NONE - 1, so the first request gets 0.
+   * The newest request's tag. Tags go from 0 to NONE - 1, and then begin again with 0. So the first request
+   * has the tag 0. Only messages of the server that answer no request have the tag NONE.
    */
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
@@ -177,7 +177,7 @@ export class Session {
       if (result.ok) next(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // Any other error comes with the end of the session. Our arguments cannot cause `bad-argument`.
+      // Other errors end the session anyway, except `bad-argument`, which our arguments cannot cause.
     });
   }
 
@@ -188,8 +188,8 @@ export class Session {
       return;
     }
     this.#version = version;
-    // PipeWire handles requests in any order, and refuses those that it handles before the name. So requests
-    // wait for the reply to SET_CLIENT_NAME.
+    // PipeWire may handle a later request before SET_CLIENT_NAME, and then refuses that request. So requests
+    // are allowed only after the reply to SET_CLIENT_NAME.
     this.#sendHandshake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);

@@ -43,7 +43,7 @@ function maskOf(...facilities: readonly Facility[]): number {
   return mask;
 }
 
-/** The events that records need. Others would cost time: each run of pactl makes three events of clients. */
+/** The events that records need. Others would cost time: each run of pactl makes three `client` events. */
 export const AUDIO_MASK = maskOf('sink', 'source', 'sink-input', 'server', 'card');
 /** The events of streams that read a source. Only the levels of inputs need them. */
 export const CAPTURE_MASK = maskOf('source-output');

@@ -9,8 +9,8 @@ const TEXT_SLOTS = 2048;
 const CACHED_TEXT_MAX_BYTES = 64;
 /**
  * How many bytes of a text are decoded, unless the whole text is needed (`optionalText` in reader.ts).
- * PulseAudio and PipeWire pass on 60 000 bytes in each text. One character beyond Latin-1 makes a string
- * take two bytes per character. 136 streams with two such texts filled a thread's whole heap
+ * PulseAudio and PipeWire pass on texts of 60 000 bytes. If one character of a string is beyond Latin-1, all
+ * its characters take two bytes. 136 streams with two such texts filled a thread's whole heap
  * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 export const TEXT_MAX_BYTES = 1024;
@@ -21,14 +21,15 @@ const GOLDEN_FACTOR = 0x9e3779b1;
 /** This factor, like the one above, is a prime of xxHash. */
 const PRIME_FACTOR = 0x85ebca77;
 /**
- * A product is shifted to the right by this number, so that its highest bits stay. Only the highest bits
- * depend on all bits of both multiplied numbers.
+ * A slot is the highest bits of a product of 32 bits, which is shifted to the right by this number. The
+ * lower bits of a product depend on only few bits of its two factors.
  */
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
 /**
- * How many objects can have lists in the cache; a power of two. Two objects, such as a sink and a stream,
- * may share a place. Then only the lists of the object that was read last are kept.
+ * How many objects can have lists in the cache; a power of two. Two objects with the same index, such as a
+ * sink and a stream, share their places. Then only the lists of the object that was read last are kept. The
+ * same is true of objects whose indexes differ by a multiple of this number.
  */
 const OBJECT_PLACES = 512;
 /**
@@ -55,16 +56,17 @@ interface CachedList {
 }
 
 /**
- * A stream is read again at every change of its volume. Its properties, which are most of its record, stay
- * the same then. To compare their bytes costs a tenth of decoding them, and all records of the stream share
- * one list.
+ * Keeps the property lists that were read last. A stream is read again at every change of its volume. Its
+ * properties, which are most of its record, stay the same then. To compare their bytes costs a tenth of
+ * decoding them, and all records of the stream share one list.
  */
 class ListCache {
   readonly #lists = new Array<CachedList | undefined>(OBJECT_PLACES * LISTS_PER_OBJECT).fill(undefined);
 
   /**
-   * The list at this place if it equals the list that begins at `start` of a payload, else undefined. A place
-   * is LISTS_PER_OBJECT times the object's index, plus 0 or 1 for the list.
+   * The list at this place if it equals the list that begins at `start` of a payload, else undefined. A
+   * place is LISTS_PER_OBJECT times the object's index, plus 0 for the object's own list, or 1 for that of a
+   * format.
    */
   find(place: number, payload: Buffer, start: number): CachedList | undefined {
     const cached = this.#lists[place & PLACE_MASK];
@@ -98,8 +100,9 @@ class ListCache {
 }
 
 /**
- * A list of sink inputs has the same keys, and mostly the same values, for every stream and at every reading.
- * To find a text costs a third of decoding it, and equal texts are one string in memory.
+ * Keeps decoded texts. A list of sink inputs has the same keys, and mostly the same values, for every stream
+ * and at every reading. To find a text costs a third of decoding it, and equal texts are one string in
+ * memory.
  */
 export class TextCache {
   readonly lists = new ListCache();
@@ -110,8 +113,8 @@ export class TextCache {
   readonly #bytes = new Uint8Array(TEXT_SLOTS * CACHED_TEXT_MAX_BYTES);
   readonly #words = new DataView(this.#bytes.buffer);
   /**
-   * It alternates with each text that is kept. If it is true, a text whose first slot is taken goes into its
-   * second slot.
+   * A new text whose first slot is taken goes into its second slot if this is true, else into the first one.
+   * The value changes with each text that is kept.
    */
   #evictSecond = false;
 
@@ -174,8 +177,9 @@ export class TextCache {
 }
 
 /**
- * A text of at most TEXT_MAX_BYTES. It is cut before the first byte of a character, which is at most three
- * bytes back. Invalid UTF-8 may be cut anywhere.
+ * The text, cut to at most TEXT_MAX_BYTES. The cut is before the first byte of a character, so that no
+ * character is cut in two. This byte is at most three bytes before the limit. Invalid UTF-8 without such a
+ * byte is cut at the limit.
  */
 function longText(bytes: Buffer, start: number, end: number): string {
   const limit = start + TEXT_MAX_BYTES;

@@ -30,8 +30,8 @@ export function rawOf(fraction: number): number {
 export type ChannelParts = readonly number[];
 
 /**
- * The inverse of `balanceOf`: the parts that two channels, a left and a right one, have at this balance.
- * Undefined for any other channels.
+ * The inverse of `balanceOf` for one left and one right channel: the parts of both at this balance.
+ * Undefined for all other channels.
  */
 export function channelPartsOf(balance: number, channelMap: readonly number[]): number[] | undefined {
   const hasLeft = channelMap.some((position) => LEFT_POSITIONS.has(position));
@@ -84,11 +84,13 @@ export function rawVolumesOf(parts: ChannelParts, loudest: number): number[] {
 }
 
 /**
- * Returns the parts to remember after the raw volumes of the channels have been read. There are two cases in
- * which `before` is kept. In the first, all channels are silent, so that they have no parts. In the second,
- * `rawVolumesOf` makes the same volumes of `before`, which is then more exact: quiet volumes are rounded, so
- * parts taken from them would change more and more. A `before` for another number of channels counts as
- * absent.
+ * Returns the parts to remember after the raw volumes of the channels have been read: the parts of these
+ * volumes, or `before` in two cases:
+ * - All channels are silent, so that they have no parts.
+ * - `rawVolumesOf` makes the same volumes of `before`. Then `before` is more exact, because raw volumes are
+ *   rounded. Parts that are computed from quiet volumes again and again would change more and more.
+ *
+ * A `before` for another number of channels counts as absent.
  */
 export function rememberChannelParts(
   before: ChannelParts | undefined,

@@ -12,8 +12,8 @@ export const NEWEST_VERSION = 35;
 const VERSION_BITS = 0xffff;
 
 /**
- * The lower of the server's version and our own, which both sides then use; undefined if it is older than
- * OLDEST_VERSION.
+ * The lower of the server's version and our own, which both sides then use; undefined if the server's
+ * version is older than OLDEST_VERSION.
  */
 export function negotiate(serverVersion: number): number | undefined {
   const version = Math.min(NEWEST_VERSION, serverVersion & VERSION_BITS);

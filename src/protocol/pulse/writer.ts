@@ -62,56 +62,57 @@ export class Writer {
   u32(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
       throw new WireError(`${value} is not a u32`);
-    // Most values are numbers, so this makes room once, and not by `#tag` and `#word`.
+    // Most values are numbers, so this makes room once, for type tag and number together. `#typeTag` and
+    // `#word` would make room twice.
     const at = this.#grow(5);
     this.#buffer[at] = TYPE_TAG.u32;
     this.#buffer.writeUInt32BE(value, at + 1);
   }
 
   u8(value: number): void {
-    this.#tag(TYPE_TAG.u8);
+    this.#typeTag(TYPE_TAG.u8);
     this.#byte(value);
   }
 
   bool(value: boolean): void {
-    this.#tag(value ? TYPE_TAG.yes : TYPE_TAG.no);
+    this.#typeTag(value ? TYPE_TAG.yes : TYPE_TAG.no);
   }
 
   optionalText(value: string | undefined): void {
     // On the wire, a NUL ends the text.
     if (value?.includes('\0')) throw new WireError('a text with a NUL in it');
-    this.#tag(value === undefined ? TYPE_TAG.noText : TYPE_TAG.text);
+    this.#typeTag(value === undefined ? TYPE_TAG.noText : TYPE_TAG.text);
     if (value !== undefined) this.#text(value, Buffer.byteLength(value));
   }
 
   bytes(value: Uint8Array): void {
-    this.#tag(TYPE_TAG.bytes);
+    this.#typeTag(TYPE_TAG.bytes);
     this.#word(value.length);
     const at = this.#grow(value.length);
     this.#buffer.set(value, at);
   }
 
-  /** `value` is in microseconds, as the reader returns them. The wire has it as two words. */
+  /** `value` is in microseconds. The wire has its upper 32 bits, then its lower 32 bits. */
   usec(value: number): void {
-    this.#tag(TYPE_TAG.usec);
+    this.#typeTag(TYPE_TAG.usec);
     this.#word(Math.floor(value / TWO_TO_32));
     this.#word(value % TWO_TO_32);
   }
 
   sampleSpec({ format, channels, rate }: SampleSpec): void {
-    this.#tag(TYPE_TAG.sampleSpec);
+    this.#typeTag(TYPE_TAG.sampleSpec);
     this.#byte(format);
     this.#byte(channels);
     this.#word(rate);
   }
 
   channelMap(positions: readonly number[]): void {
-    this.#tagAndChannelCount(TYPE_TAG.channelMap, positions.length);
+    this.#typeTagAndChannelCount(TYPE_TAG.channelMap, positions.length);
     for (const position of positions) this.#byte(position);
   }
 
   volumes(values: readonly number[]): void {
-    this.#tagAndChannelCount(TYPE_TAG.volumes, values.length);
+    this.#typeTagAndChannelCount(TYPE_TAG.volumes, values.length);
     let at = this.#grow(4 * values.length);
     for (const value of values) {
       // A volume above RAW_MAX is refused here, because PipeWire would accept it.
@@ -122,14 +123,14 @@ export class Writer {
   }
 
   props(values: Readonly<Record<string, string>>): void {
-    this.#tag(TYPE_TAG.props);
+    this.#typeTag(TYPE_TAG.props);
     for (const [key, value] of Object.entries(values)) {
       const byteLength = Buffer.byteLength(value);
       const lengthWithNul = byteLength + 1;
       this.optionalText(key);
-      // The wire has the length twice: as a value of its own, and within the bytes.
+      // The wire has the length twice: as a value of its own, and after the type tag of the bytes.
       this.u32(lengthWithNul);
-      this.#tag(TYPE_TAG.bytes);
+      this.#typeTag(TYPE_TAG.bytes);
       this.#word(lengthWithNul);
       this.#text(value, byteLength);
     }
@@ -138,22 +139,22 @@ export class Writer {
   }
 
   format({ encoding, props }: Format): void {
-    this.#tag(TYPE_TAG.format);
+    this.#typeTag(TYPE_TAG.format);
     this.u8(encoding);
     this.props(props);
   }
 
-  #tagAndChannelCount(tag: number, count: number): void {
+  #typeTagAndChannelCount(typeTag: number, count: number): void {
     if (count === 0 || count > CHANNELS_MAX)
       throw new WireError(`${count} channels, not 1 to ${CHANNELS_MAX}`);
     const at = this.#grow(2);
-    this.#buffer[at] = tag;
+    this.#buffer[at] = typeTag;
     this.#buffer[at + 1] = count;
   }
 
-  #tag(tag: number): void {
+  #typeTag(typeTag: number): void {
     const at = this.#grow(1);
-    this.#buffer[at] = tag;
+    this.#buffer[at] = typeTag;
   }
 
   #byte(value: number): void {
@@ -190,12 +191,12 @@ export class Writer {
    */
   #replaceBuffer(more: number): void {
     const first = this.#untakenStart;
-    const untaken = this.#writtenEnd - first;
-    const other = Buffer.allocUnsafeSlow(Math.max(BUFFER_BYTES, 2 * (untaken + more)));
+    const untakenLength = this.#writtenEnd - first;
+    const other = Buffer.allocUnsafeSlow(Math.max(BUFFER_BYTES, 2 * (untakenLength + more)));
     this.#buffer.copy(other, 0, first, this.#writtenEnd);
     this.#buffer = other;
     this.#untakenStart = 0;
     this.#completeEnd -= first;
-    this.#writtenEnd = untaken;
+    this.#writtenEnd = untakenLength;
   }
 }

@@ -4,7 +4,7 @@
 import { editDistance } from '../../edit-distance.js';
 import { printable, withoutPassword } from '../../printable.js';
 
-/** Line and column count from 1, the column in UTF-16 units. */
+/** The first line and the first column are 1. A column is one UTF-16 unit. */
 export interface Location {
   readonly file: string;
   readonly line: number;
@@ -25,7 +25,10 @@ export interface ConfigEntry {
 /** In messages, a text from a file is cut to this length. */
 const QUOTED_MAX_CHARACTERS = 60;
 
-/** A key in another section counts this many edits more: people mistype a key more often than its section. */
+/**
+ * This many edits are added for a known key in another section, because people mistype a key more often than
+ * its section.
+ */
 const OTHER_SECTION_PENALTY = 1;
 
 /** The text in quotes on one line, cut, and without passwords. */
@@ -83,8 +86,9 @@ export class Findings {
 
   /**
    * Warns of a key that does not exist. `path` is the key's path, split into names. `knownPaths` are the
-   * dotted paths that exist. There must be at least one. All these paths begin at the same place: at the top
-   * of the configuration, or in the map that is a key's value.
+   * dotted paths that exist, at least one. All these paths begin at the same place: at the top of the
+   * configuration (`['api', 'prot']` and `api.port`), or in the map that is a key's value (`['lable']` and
+   * `label`).
    */
   addUnknownKey({ keyAt, key }: ConfigEntry, path: readonly string[], knownPaths: readonly string[]): void {
     this.addWarning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, knownPaths)}`);

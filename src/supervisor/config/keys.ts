@@ -36,6 +36,7 @@ export interface KeyTable {
   readonly [name: string]: KeyRow<unknown> | KeyTable;
 }
 
+/** `NoInfer` lets only `read` decide what `T` is, so a default of another type does not compile. */
 function key<T>(
   byDefault: NoInfer<T> | ((environment: Environment) => NoInfer<T>),
   read: ValueReader<T>,
@@ -104,7 +105,7 @@ export const KEYS = {
     adapter: optionalKey(readers.checkedText('the name of an adapter', texts.adapterName)),
     powerOnStart: key(false, readers.flag),
     reconnect: key(false, readers.flagOrList(readers.checkedText('an address', texts.bluetoothAddress))),
-    // The three defaults are in seconds, as `duration` returns them.
+    // The three defaults are in seconds, because `duration` turns the written times into seconds.
     pairingTimeout: key(60, readers.duration('10s', '10m')),
     scanTimeout: key(60, readers.duration('10s', '10m')),
     idleTimeout: key(0, readers.zeroOr(readers.duration('1m', '24h'))),

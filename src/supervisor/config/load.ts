@@ -99,7 +99,7 @@ function readConfig(path: string): ConfigFileResult | undefined {
     // A TextDecoder is not used, because the first one costs 5 ms of CPU. It would remove a byte order mark,
     // but the parser does so, too.
     if (isUtf8(bytes)) return success({ path, text: bytes.toString() });
-    // Latin-1 has a character for each byte, so that the lines keep their bytes.
+    // Latin-1 has one character for each byte, so each line can be turned into its own bytes again.
     const lines = bytes.toString('latin1').split('\n');
     const badLine = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')));
     return failedBecause('syntax: is not UTF-8', badLine + 1);

@@ -96,14 +96,15 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 }
 
 /**
- * `kind` is the noun for such a text, with its article. Messages do not display the value of a `secret` key,
- * because somebody may have written a password there instead of the name of a file.
+ * `kind` is the noun that messages use for the text, with its article: `a host name`. Messages do not
+ * display the value of a `secret` key, because somebody may have written a password there instead of the
+ * name of a file.
  */
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
-    // `reportExpected` would display a secret that is no text, such as a number. So this value is turned
-    // into a text for `check`, whose errors do not quote it.
+    // A secret that is no text, such as a number, is turned into a text and checked: `reportExpected` would
+    // display the secret, but the errors of `check` do not quote it.
     const isSecret = secret !== undefined;
     if (typeof content !== 'string' && !isSecret) return reportExpected(kind, entry, context);
     const text = String(content);
@@ -204,7 +205,7 @@ export function byName<T>(readItem: ValueReader<T>): ValueReader<Readonly<Record
 interface NameRules {
   /** A map has at most this many names. */
   readonly max: number;
-  /** The noun for what has such names, in the plural. */
+  /** The plural noun for what the names stand for, such as `groups`. */
   readonly nounPlural: string;
   /** Returns what is wrong with the name; undefined if it is valid. */
   readonly nameProblem: (name: string) => string | undefined;
@@ -222,6 +223,7 @@ export function byCheckedName<T>(
       const problem = nameProblem(name);
       if (problem !== undefined) findings.addProblem(keyAt, key, problem);
     }
+    // The problem is reported at the first name that is too many.
     const [, firstExcess] = items[max] ?? [];
     if (firstExcess !== undefined) {
       const { keyAt, key } = firstExcess;
@@ -239,7 +241,10 @@ export function oneOrByName<T>(readItem: ValueReader<T>): ValueReader<T | Readon
   };
 }
 
-/** Reads the fields of a map by their readers. An unknown field causes only a warning. */
+/**
+ * Reads the fields of a map. `readers` has a reader for each field of `T`, also for one that may be absent.
+ * An unknown field causes only a warning.
+ */
 export function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
   map: ReadonlyMap<string, ConfigEntry>,

@@ -25,7 +25,7 @@ export interface ConfigFile {
 
 export interface Configuration {
   readonly settings: Settings;
-  /** The values from which the settings are made, with the sections and keys of the file. */
+  /** The values from which `settings` are made. They have the names and the nesting of a file's keys. */
   readonly values: KeyValues;
   /** Lines as in `WrongConfiguration`. */
   readonly warnings: readonly string[];
@@ -70,7 +70,7 @@ function valuesFrom(roots: readonly ConfigEntry[], environment: Environment, fin
   for (const root of roots) merged = mergedWith(merged, root);
   const sections = withOurSectionNames(entriesIn(merged, findings), findings);
   const writtenKeys = new Map<string, ConfigEntry>();
-  // The values have the shape of the table. The types cannot express this for a function that reads any
+  // The values have the shape of `KEYS`. The type of `readSection` cannot express this, because it reads any
   // table.
   const values = readSection(KEYS, sections, '', {
     environment,
@@ -134,8 +134,8 @@ interface SectionContext {
 }
 
 /**
- * A key without a value and without a default is left out. A wrong value counts as none: its problem is in
- * `findings`, so nobody uses the default that replaces it.
+ * A key without a value and without a default is left out. A wrong value is replaced by the default, too.
+ * Nobody uses this default: `findings` has a problem then, so the configuration is refused.
  */
 function readSection(
   table: KeyTable,
@@ -166,11 +166,11 @@ function readSection(
 
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
-  // The default of `upgrade.enabled` is false. So if the value is true, the key is in a file, and
-  // `enabledAt` is defined. It is the place of the problem that `upgrade.resultFile` is missing.
+  // A missing `upgrade.resultFile` has no place in a file, so its problem gets the place of
+  // `upgrade.enabled`. This place is known whenever the value is true, because the default is false.
   const enabledAt = writtenKeys.get('upgrade.enabled')?.valueAt;
-  // `writtenKeys` is checked instead of the value, because a wrong `upgrade.resultFile` has no value either,
-  // but has been reported already.
+  // A wrong `upgrade.resultFile` has no value either, but its problem has been reported already. So
+  // `writtenKeys` is checked instead of the value.
   if (upgrade.enabled && enabledAt !== undefined && !writtenKeys.has('upgrade.resultFile'))
     findings.addProblem(enabledAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, writtenKeys, findings);

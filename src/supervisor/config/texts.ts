@@ -63,8 +63,8 @@ export function bindTarget(text: string): CheckResult {
 }
 
 /**
- * Accepts `*`, or an origin as browsers send it: lower case, without the scheme's default port. `isHostName`
- * accepts a host such as `1.2.3.999`, but `URL` takes such a host for an IPv4 address, and refuses it.
+ * Accepts `*` or an origin. The result is as browsers send it: lower case, without the default port. A host
+ * such as `1.2.3.999` passes `isHostName`, but `URL` refuses it as a wrong IPv4 address.
  */
 export function corsOrigin(text: string): CheckResult {
   if (text === '*') return success(text);
@@ -76,8 +76,8 @@ export function corsOrigin(text: string): CheckResult {
   const isIpv6 = host.startsWith('[');
   if (!isIpv6 && !isHostName(host)) return failed(hostFault(host));
   if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
-  // `URL` knows no default port for most other schemes, such as an app's `capacitor://localhost`, and gives
-  // the origin `null`.
+  // Most other schemes, such as that of an app's `capacitor://localhost`, have no default port, and `URL`
+  // gives the origin `null` for them.
   if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
   return URL.canParse(text) ? success(new URL(text).origin) : failed('its host is not a valid address');
 }
@@ -143,8 +143,8 @@ export function outputLabel(text: string): CheckResult {
 }
 
 /**
- * A sound device's name has 1 to 127 characters. With the flag `s`, a line feed counts as a character. So
- * the rule about blanks is the one that refuses a name with a line feed.
+ * A sound device's name has 1 to 127 characters. The dot also matches a line feed, because of the flag `s`.
+ * So a name with a line feed is refused by the rule about blanks, which gives the true reason.
  */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
@@ -171,7 +171,7 @@ export const deviceName = acceptUnless(
 
 /**
  * User name and password are refused, because they would be displayed with the address. `URL` accepts
- * `mqtt://` without a host. After the rule with `canParse`, `new URL` cannot throw in the rules below it.
+ * `mqtt://` without a host. `new URL` cannot throw in the rules that follow the one with `canParse`.
  */
 export const brokerUrl = acceptUnless(
   ['it does not begin with mqtt:// or mqtts://', doesNotMatch(/^mqtts?:\/\//i)],

@@ -74,8 +74,8 @@ type LocationOf = (offset: number) => Location;
 export function parseConfig(file: string, text: string, findings: Findings): ConfigEntry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
-  // A text with a forbidden character is parsed up to this character, because the line counter learns only
-  // from the parser where lines begin.
+  // The report of a forbidden character needs its line. The line counter learns only from the parser where
+  // lines begin, so the text is parsed up to this character.
   const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
   const locationOf: LocationOf = (offset) => ({ file, ...lineCounter.linePos(offset) });
   const reportSyntax = (offset: number, problem: string): undefined => {
@@ -107,8 +107,8 @@ export function parseConfig(file: string, text: string, findings: Findings): Con
     findings.addProblem(root.valueAt, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
     return undefined;
   } catch (error) {
-    // The package throws a ReferenceError if the aliases stand for too many values. An anchor's value that
-    // contains an alias of this anchor overflows the stack, which is a RangeError.
+    // The ReferenceError is that of `toJS` above. A value that contains itself, such as `&a [*a]`, overflows
+    // the stack in `entryOf`, which is a RangeError.
     if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
     return reportSyntax(0, 'its aliases or its nesting make it too large');
   }
@@ -126,8 +126,8 @@ function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
 }
 
 /**
- * The values inside an alias have their places at its anchor. A value without a node, such as that of `a` in
- * `{a}`, has the place of its key.
+ * An alias has its own place. If it stands for a list or map, the values inside have the places where they
+ * are written, at the anchor. A value without a node, such as that of `a` in `{a}`, has its key's place.
  */
 function entryOf(
   node: Node | null,

@@ -88,11 +88,13 @@ export class Conversation {
 
   /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
-    // NONE stands for a command or a tag that the frame lacks. Messages that answer no request have NONE as
-    // their tag, too. Neither `MESSAGES` nor `#requests` has an entry for NONE, so a search finds nothing.
+    // A command or tag that the frame lacks becomes NONE. A message that answers no request also has the tag
+    // NONE. Neither `MESSAGES` nor `#requests` has an entry for NONE.
     const { command: code = NONE, tag = NONE } = commandAndTagOf(frame);
     const isReply = from === 'server' && code === REPLY;
     const isError = from === 'server' && code === ERROR;
+    // `requestCode` is the command that this message answers. The fields of a reply depend on that command;
+    // all errors have the same fields.
     const requestCode = isReply || isError ? this.#requests.get(tag) : undefined;
     const namedFields = isReply ? MESSAGES[requestCode ?? NONE]?.reply : MESSAGES[code]?.fields;
     // The reader's version has no effect here, because `readTypedValue` reads each value by its type tag.
@@ -164,8 +166,8 @@ export function audioBlockOf(frame: Buffer, channel: number): AudioBlock {
 }
 
 /**
- * Returns a copy of a frame of AUTH without the cookie, and any other frame itself. In the copy everything
- * is 0 from the cookie's bytes on, or from the first value that is not what it should be.
+ * Returns a copy of an AUTH frame without the cookie: all bytes from `secretStart` on are 0. A frame of
+ * another command is returned as it is.
  */
 export function withoutCookie(frame: Buffer): Buffer {
   if (commandAndTagOf(frame).command !== AUTH) return frame;

@@ -14,8 +14,8 @@ export type TraceItem =
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
 /**
- * The lines for people have at most this much of a text. The lines of JSON have the whole text, which the
- * reader has cut to TEXT_MAX_BYTES (text-cache.ts).
+ * A line for people has at most this many characters of a text. A line of JSON has the text as it was
+ * decoded, cut only to TEXT_MAX_BYTES (text-cache.ts).
  */
 const TEXT_MAX_CHARACTERS = 160;
 /** The time has room for 9999 s, a point and six decimals. */
@@ -26,7 +26,7 @@ const TIME_COLUMNS = 11;
  */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** The escapes are valid JSON, because the characters can occur only inside of its quoted texts. */
+/** The escaped line is still JSON, because unprintable characters can stand only in its quoted texts. */
 export function jsonLine(line: TraceLine): string {
   return escapeUnprintable(JSON.stringify(line, withoutEmptyLists));
 }
@@ -41,6 +41,7 @@ function withoutEmptyLists(key: string, value: unknown): unknown {
   return isUsuallyEmpty && isEmpty ? undefined : value;
 }
 
+/** A line has the form `   0.070026 #1 < 2 REPLY GET_SINK_INFO index=0 name=living`. */
 export function textLine(line: TraceLine): string {
   const time = line.seconds.toFixed(6).padStart(TIME_COLUMNS);
   return `${time} #${line.connection}${arrowOf(line.from)}${itemText(line)}`;

@@ -13,7 +13,10 @@ export interface MessageField {
   readonly since?: number;
   /** Makes the name of a value that is a number. */
   readonly naming?: Naming | undefined;
-  /** The field is a list: after its count (`*`), or to the end of the message (`+`). */
+  /**
+   * `*` stands for a list after its count, `+` for a list to the end of the message. Absent if the field is
+   * no list.
+   */
   readonly list?: string | undefined;
   /** The row of RECORDS for the list's items. Absent or '' if the items are plain values. */
   readonly itemRecord?: string | undefined;
@@ -41,8 +44,8 @@ function parseFields(text: string): MessageFields {
 }
 
 /**
- * The fields of one of the daemon's tables, which lacks the namings and the lists. `details` adds these. It
- * is a text of fields in the form of FIELD. Fields in `details` that the table lacks are ignored, so that
+ * The fields of one of the daemon's tables. Such a table has neither namings nor lists, so the text
+ * `details` adds them, in the form of FIELD. Fields in `details` that the table lacks are ignored, so that
  * several tables can share one text.
  */
 function fieldsOfTable(
@@ -55,7 +58,7 @@ function fieldsOfTable(
     const detailedField = detailedFields.find((field) => field.name === name);
     const field = { name, ...since, ...detailedField };
     if (kind !== byIndex) return [field];
-    // On the wire an object is an index and a name.
+    // On the wire an object is an index and a name: `sink` and `sinkName`, or `index` and `name`.
     const objectName = name === 'index' ? 'name' : `${name}Name`;
     return [field, { name: objectName }];
   });
@@ -215,6 +218,7 @@ export const MESSAGES = LINES.trim()
   .map((line) => {
     const [request = '', reply = ''] = line.split('->');
     const [name = ''] = request.trim().split(' ', 1);
+    // The fields of a command are either in COMMANDS or in its line, so one of the two lists is empty.
     const args = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
     const daemonFields = fieldsOfTable(args, ARGUMENT_DETAILS);
     const listedFields = parseFields(request.replace(name, ''));

@@ -125,8 +125,8 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
   },
 
   /**
-   * The name has the form `sink change`. `decodeEvent` needs an index, too. This is the next field of the
-   * message, so NONE stands for it here.
+   * The name has the form `sink change`. It does not depend on the object's index, so `decodeEvent` gets
+   * NONE instead of the index.
    */
   event: (word) => {
     try {
@@ -144,7 +144,8 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
    */
   facilities: (mask) => {
     const named = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
-    // A shift to the left would make the number negative if its highest bit is set.
+    // The two steps clear the bits that have names. If the second step were a shift to the left, a number
+    // whose highest bit is set would become negative.
     const unnamedBits = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
     return unnamedBits === 0 ? named : [...named, unnamedBits];
   },
