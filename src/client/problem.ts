@@ -67,9 +67,9 @@ export function asProblem(error: unknown): ProblemError {
 const CAUSE_DEPTH_MAX = 4;
 
 /**
- * The text is never empty for an `Error`. Causes count only if the error's own message is empty. If Node.js,
- * for example, can connect to none of several addresses of a name, its error has no message, but has the
- * reasons in `errors`. An object that is no `Error` has no text for people, so the text is empty.
+ * The text is never empty for an `Error`. Causes come before the error's own message: that of `fetch` in
+ * Node.js is only `fetch failed`. If Node.js can connect to none of several addresses of a name, the reasons
+ * are in `errors`. An object that is no `Error` has no text for people, so the text is empty.
  */
 function messageOf(error: unknown, depthLeft = CAUSE_DEPTH_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);
@@ -78,5 +78,5 @@ function messageOf(error: unknown, depthLeft = CAUSE_DEPTH_MAX): string {
     ? (error.errors as readonly unknown[])
     : [error.cause ?? ''];
   const messages = depthLeft > 0 ? causes.map((cause) => messageOf(cause, depthLeft - 1)) : [];
-  return error.message || messages.filter((text) => text !== '').join('; ') || error.name;
+  return messages.filter((text) => text !== '').join('; ') || error.message || error.name;
 }

@@ -201,7 +201,7 @@ const COVER_RELOAD_MS = 60_000;
 
 interface CoverProps {
   readonly player: PlayerRecord;
-  /** Called with each cover when it has loaded, and with undefined for a track without one. */
+  /** Called with each cover when it has loaded, and with undefined when a cover is no longer drawn. */
   readonly onPicture?: (picture: HTMLImageElement | undefined) => void;
 }
 
@@ -224,16 +224,13 @@ export function Cover({ player, onPicture }: CoverProps) {
   const lastAddress = isLastCover ? lastCover.current.address : '';
   // This is the address of the track's cover; without a track, that of the player's last cover; else empty.
   const address = hasCover ? `${node.coverUrl(bus_name)}?of=${hashOf(identity)}` : lastAddress;
-  useEffect(() => {
-    if (address === '') onPicture?.(undefined);
-  }, [address, onPicture]);
+  const hasPicture = address !== '';
+  useEffect(() => (hasPicture ? () => onPicture?.(undefined) : undefined), [hasPicture, onPicture]);
   // Only a large cover has `onPicture`: that of the large player, or of the wall.
   const isLargeWithoutTrack = onPicture !== undefined && !hasTrack(player);
   return (
     <div class={`cover ${isLastCover ? 'past' : ''}`} aria-hidden="true">
-      {address === '' ? (
-        <NoCover showsLastCover={isLargeWithoutTrack} />
-      ) : (
+      {hasPicture ? (
         <img
           src={address}
           alt=""
@@ -243,6 +240,8 @@ export function Cover({ player, onPicture }: CoverProps) {
           }}
           onError={() => setBrokenCover(identity)}
         />
+      ) : (
+        <NoCover showsLastCover={isLargeWithoutTrack} />
       )}
     </div>
   );

@@ -84,6 +84,20 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
     await until('the page has the second colour', async () => !['', firstTint].includes(await tint()));
   });
 
+  test('the wall loses the colour of a cover when its player stops while other sound plays', async () => {
+    const tint = (): Promise<unknown> =>
+      page.evaluate("document.documentElement.style.getPropertyValue('--light-tint')");
+    await page.route('**/cover*', async (route) => {
+      const body = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="64" height="64" fill="red"/></svg>';
+      await route.fulfill({ contentType: 'image/svg+xml', body });
+    });
+    node.up({ players: [player('mpd', { metadata: WITH_COVER })] });
+    await page.goto(`${node.url}?view=now`);
+    await until('the page has the colour', async () => (await tint()) !== '');
+    node.change(player('mpd', STOPPED));
+    await until('the page has its usual colour', async () => (await tint()) === '');
+  });
+
   for (const { what, status, body, selector } of [
     { what: 'loads', status: 200, body: PICTURE, selector: 'img' },
     { what: 'is missing', status: 404, body: '', selector: '.icon' },

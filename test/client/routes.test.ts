@@ -212,7 +212,7 @@ describe('answers', () => {
   /** `message` is a part of the expected message, in which `; ` joins the messages of several errors. */
   const failures: readonly (readonly [what: string, error: unknown, message: string])[] = [
     ['several errors', new AggregateError([refused(1), refused(2)]), 'ECONNREFUSED 127.0.0.1:1; connect'],
-    ['a cause', new Error('', { cause: refused(1) }), 'connect ECONNREFUSED 127.0.0.1:1'],
+    ['a cause', new TypeError('fetch failed', { cause: refused(1) }), 'connect ECONNREFUSED 127.0.0.1:1'],
     ['an error that has only a name', new TypeError(), 'TypeError'],
     ['nothing at all', undefined, 'undefined'],
     ['an object without a text', Object.create(null), 'The node cannot be reached'],

@@ -51,10 +51,12 @@ const ADDRESS_MAX_UNITS = 200;
 
 const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
-export function readMachineId(): string | undefined {
-  for (const path of MACHINE_IDS) {
+/** Undefined if no file has an id. The file of an image that has never been started is empty. */
+export function readMachineId(files: readonly string[] = MACHINE_IDS): string | undefined {
+  for (const path of files) {
     try {
-      return readFileSync(path, 'utf8').trim();
+      const id = readFileSync(path, 'utf8').trim();
+      if (id !== '') return id;
     } catch {
       // The next file may have it.
     }

@@ -129,12 +129,9 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
 
 /** The sentence of a problem, with the node's address if no tonearm has answered at this address. */
 function problemText(error: ProblemError, { transport }: Tonearm): string {
-  const { code, problem, cause } = error;
+  const { code, problem } = error;
   if (code !== 'unreachable' && code !== 'not-the-service') return printable(error.message);
-  // `cause` is the error of `fetch`, which says only that the request has failed. The cause of that
-  // error says why.
-  const why = cause instanceof Error ? errorText(cause.cause ?? cause) : problem.detail;
-  const explanation = why && `: ${why}`;
+  const explanation = problem.detail && `: ${problem.detail}`;
   return printable(`${problem.title}, ${transport.base}${explanation}`);
 }
 

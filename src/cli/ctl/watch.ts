@@ -33,11 +33,17 @@ export interface WatchOptions {
  * the levels. A comma separates words, too. The error is the first word that names no type.
  */
 export function eventTypes(words: readonly string[]): Result<readonly string[], string> {
-  const names = words.flatMap((word) => word.split(',')).filter((word) => word !== '');
+  const names = words.flatMap(namesIn);
   const matches = names.map((name) => ({ name, types: EVENT_TYPES.filter((type) => isNamedBy(name, type)) }));
   const unknown = matches.find(({ types }) => types.length === 0);
   if (unknown !== undefined) return failed(unknown.name);
   return success([...new Set(matches.flatMap(({ types }) => types))]);
+}
+
+/** A word of commas alone stays as it is, and names no type. Otherwise it would stand for all types. */
+function namesIn(word: string): readonly string[] {
+  const names = word.split(',').filter((name) => name !== '');
+  return names.length === 0 ? [word] : names;
 }
 
 function isNamedBy(name: string, type: string): boolean {

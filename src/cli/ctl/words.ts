@@ -93,24 +93,29 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
       (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),
     );
     // A value without a sign fits each field, so this value has a sign.
-    if (field === undefined) return failed(`${name}: ${quoted(value)} must have no sign`);
+    if (field === undefined) return failed(signRefusal(namedField, value));
     if (Object.hasOwn(body, field.name)) return failed(`${field.name} is there twice`);
     if (!isFreeField(command, field.name, body))
       return failed(`only one of ${alternatives.join(' and ')} is possible`);
     return success({ field, text: value });
   }
   // The word names no field of this command.
-  const next = command.fields.find(
-    (field) => isFreeField(command, field.name, body) && fitsField(field, word),
-  );
+  const freeFields = command.fields.filter((field) => isFreeField(command, field.name, body));
+  const next = freeFields.find((field) => fitsField(field, word));
   // `name` is empty for a word without an equals sign. A word that contains one can be the value
   // of a text field, but of no other field.
   const isWholeValue = name === '' || next?.type === 'string';
   if (next !== undefined && isWholeValue) return success({ field: next, text: word });
+  const [firstFree] = freeFields;
+  // The word fits no free field, so it has a sign.
+  if (name === '' && firstFree !== undefined) return failed(signRefusal(firstFree, word));
   const names = command.fields.map((field) => field.name);
   const fieldsText = names.length === 0 ? 'no fields' : `the fields ${names.join(', ')}`;
   return failed(`${quoted(word)} is too much: it takes ${fieldsText}`);
 }
+
+const signRefusal = ({ name }: CommandField, value: string): string =>
+  `${name}: ${quoted(value)} must have no sign`;
 
 /** True if neither the field nor a field that excludes it has a value yet. */
 function isFreeField(command: CtlCommand, name: string, body: object): boolean {
@@ -148,8 +153,8 @@ function numberValue({ description = '' }: CommandField, text: string): Result<n
   // In schemas.ts, the description of a field for a time begins with the unit.
   const time = description.startsWith('microseconds') ? TIME.exec(text) : null;
   const [, digits = text, unit = ''] = time ?? [];
-  // `numberIn` accepts no plus sign.
-  const value = numberIn(digits.replace(/^\+/, ''));
+  // `numberIn` accepts no plus sign. In `+-5` the sign stays, so that this is no number.
+  const value = numberIn(digits.replace(/^\+(?!-)/, ''));
   if (value === undefined) return failed(`${quoted(text)} is no number`);
   const factor = MICROSECONDS.get(unit);
   return success(factor === undefined ? value : Math.round(value * factor));

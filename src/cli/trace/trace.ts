@@ -171,12 +171,12 @@ function runCommand(
 ): Promise<TraceEnd> {
   return new Promise<TraceEnd>((resolve, reject) => {
     let child: ChildProcess | undefined;
-    let cancelKill = (): void => undefined;
+    let cancelKill: (() => void) | undefined;
     const passOn = (signal: NodeJS.Signals): void => {
       child?.kill(signal);
       if (signal === 'SIGINT') return;
-      cancelKill();
-      cancelKill = systemClock.after(COMMAND_END_MAX_MS, () => child?.kill('SIGKILL'));
+      // A further signal does not put the end off.
+      cancelKill ??= systemClock.after(COMMAND_END_MAX_MS, () => child?.kill('SIGKILL'));
     };
     // The handler is set before the command starts, because somebody who sees the command may send a signal
     // at once. Without a handler, the signal would end this program and leave the command behind.
@@ -190,7 +190,7 @@ function runCommand(
     over.addEventListener('abort', () => passOn('SIGTERM'));
     child.once('error', reject);
     child.once('exit', (code, signal) => {
-      cancelKill();
+      cancelKill?.();
       // Without a signal there is a code. The default below is only for the type.
       const status = signal === null ? code : SIGNAL_STATUS + constants.signals[signal];
       resolve({ end: status ?? NOT_RUNNABLE });

@@ -137,7 +137,8 @@ const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
   ['output-volume kitchen volume=40% volume=+5%', /only one of volume and delta is possible/],
   ['output-volume kitchen volume=40% delta=5%', /only one of volume and delta is possible/],
   ['player-volume mpv volume=+5%', /player-volume: volume: "\+5%" must have no sign/],
-  ['player-volume mpv +5%', /"\+5%" is too much/],
+  ['player-volume mpv +5%', /player-volume: volume: "\+5%" must have no sign/],
+  ['output-volume kitchen +-5%', /output-volume: delta: "\+-5%" is no number/],
   ['mute-output kitchen perhaps', /muted: "perhaps" is neither on nor off/],
   ['mute-output kitchen constructor', /muted: "constructor" is neither on nor off/],
   ['loop mpv Album', /loop: "Album" is not one of None, Track, Playlist/],
@@ -148,6 +149,7 @@ const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
   ['outputs --node=', /--node needs a value/],
   ['outputs --node a --node b', /--node is there twice/],
   ['watch audio.volume', /watch: there is no event "audio.volume"/],
+  ['watch ,', /watch: there is no event ","/],
   ['completion', /completion: it takes bash, zsh, fish/],
 ];
 
