@@ -190,6 +190,8 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const [command, setCommand] = useState<UnitCommand>();
   /** The answer to an older command is ignored, because a newer command may have cancelled the older one. */
   const newest = useRef<UnitCommand | undefined>(undefined);
+  const latestState = useRef(active_state);
+  latestState.current = active_state;
   const withTitle = { name: title };
   // The notice of a failed command goes away when the unit reaches the requested state in another way.
   useDismissal(translate('couldNotStart', withTitle), active_state === 'active');
@@ -205,6 +207,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
     if (isAccepted && !hasRestarted) setCommand(undefined);
   }, [active_state]);
   const run = (requested: Verb): void => {
+    const stateBefore = active_state;
     const sent = { verb: requested, isAccepted: false };
     newest.current = sent;
     setCommand(sent);
@@ -213,7 +216,10 @@ function useUnitCommands(service: ServiceRecord, title: string) {
       if (sent === newest.current) throw error;
     });
     void report(translate(FAILURE_TITLES[requested], withTitle), answer).then((isDone) => {
-      if (sent === newest.current) setCommand(isDone ? { verb: requested, isAccepted: true } : undefined);
+      if (sent !== newest.current) return;
+      // Often the new state comes before the answer. Then there is nothing to wait for.
+      const hasReached = requested !== 'restart' && latestState.current !== stateBefore;
+      setCommand(isDone && !hasReached ? { verb: requested, isAccepted: true } : undefined);
     });
   };
   const known = knownState(service);

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
+import { SETTLE_MS } from '../../src/page/control.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger, spotOn } from './finger.js';
@@ -56,6 +57,30 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     publish(STOPPED);
     await stateIs('Stopped');
     assert.equal(await page.locator('.notice').count(), 0);
+  });
+
+  test('the new state of a unit is displayed at once after the answer if it has come before the answer', async () => {
+    await page.clock.install();
+    await open(STOPPED);
+    const startAnswer = node.backends.hold();
+    await button('Start').click();
+    await stateIs('Starting');
+    publish({ ...RUNNING, description: 'Music' });
+    await page.locator('.service').getByText('Music').first().waitFor();
+    await stateIs('Starting');
+
+    // From now on only `runFor` moves the page's clock.
+    await page.clock.pauseAt(new Date(Date.now() + 1000));
+    startAnswer.resolve({ ok: true, value: {} });
+    let passedMs = 0;
+    await until('the new state is displayed', async () => {
+      passedMs += 1;
+      await page.clock.runFor(1);
+      return page.locator('.service .state').getByText('Running', { exact: true }).isVisible();
+    });
+    // The other tests of this page need its clock.
+    await page.clock.resume();
+    assert.ok(passedMs < SETTLE_MS, `after ${passedMs} ms`);
   });
 
   const FAILED = { ...MPD, active_state: 'failed', sub_state: 'failed', running: false };
