@@ -187,10 +187,10 @@ const addressOfNode = acceptUnless(
   ['a node has no user and password', hasCredentials],
   ['nothing may follow the host and port', hasPath],
   ['port 0 cannot be used', hasPortZero],
-  // The record of a node has a port but no scheme, so the port must show the scheme. The two rules
-  // below refuse `https://radio.lan:8443` and `http://radio.lan:443`.
-  ['https is only possible at port 443', /^https:\/\/[^/]*:(?!443\/?$)\d+\/?$/i],
-  ['port 443 is for https', /^http:\/\/[^/]*:443\/?$/i],
+  // The record of a node has a port but no scheme, so the port must show the scheme. An origin has no port
+  // if the port is the usual one of the scheme.
+  ['https is only possible at port 443', (text) => /^https:.*:\d+$/.test(new URL(text).origin)],
+  ['port 443 is for https', (text) => /^http:.*:443$/.test(new URL(text).origin)],
 );
 
 /** The address of a node of the house. The result is its origin. */

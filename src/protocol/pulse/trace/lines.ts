@@ -24,7 +24,7 @@ const TIME_COLUMNS = 11;
  * Characters that a terminal may obey: controls, marks of direction, ends of lines, and characters without a
  * width. `JSON.stringify` escapes only the first 32 controls.
  */
-const UNPRINTABLE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** The escaped line is still JSON, because unprintable characters can stand only in its quoted texts. */
 export function jsonLine(line: TraceLine): string {
@@ -107,5 +107,10 @@ function inQuotes(text: string): string {
 }
 
 function escapeUnprintable(text: string): string {
-  return text.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  // JSON writes a character beyond U+FFFF as its two units.
+  return text.replace(UNPRINTABLE, (char) => char.split('').map(escapedUnit).join(''));
+}
+
+function escapedUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
