@@ -48,8 +48,8 @@ export const bundleName = (file) => relative(join(ROOT, 'src'), file).replace(/\
 /**
  * What is loaded late becomes a file of its own, because a bundle is compiled whole when it is loaded.
  * Without the schemas and the YAML reader, main.js has little more than a third of its size, which saves a
- * third of the time until it listens (bench/FIGURES.md, "The start"). The path to a part starts in `folder`, which is the
- * folder of the bundle that loads the part. The names of the parts are added to `found`.
+ * third of the time until it listens (bench/FIGURES.md, "The start"). The path to a part starts in `folder`,
+ * which is the folder of the bundle that loads the part. The names of the parts are added to `found`.
  */
 function lateParts(folder, found) {
   const src = join(ROOT, 'src');

@@ -16,10 +16,13 @@ import { WRITING } from './architecture/writing.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 function readSources(folder: string, ending: RegExp): readonly SourceFile[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && ending.test(entry.name))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-    .map((file) => sourceFile(relative(ROOT, file).split(sep).join('/'), readFileSync(file, 'utf8')));
+  return (
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && ending.test(entry.name))
+      // Node before 20.12 has only `path`.
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+      .map((file) => sourceFile(relative(ROOT, file).split(sep).join('/'), readFileSync(file, 'utf8')))
+  );
 }
 
 const FILES = ['src', 'test', 'bench'].flatMap((folder) => readSources(folder, /\.tsx?$/));
@@ -199,7 +202,7 @@ describe('the rules', () => {
     assert.deepEqual(rule(mainWithSchemas("await import('./protocol/actor/schemas.js');")), []);
   });
 
-  test('each refuse at least one source that this file has for them', () => {
+  test('each refuse at least one source of this file', () => {
     const testedByRow = new Set<string>(BREACHES.map(([rule]) => rule));
     const testedAlone = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
     const untested = ruleNames.filter((name) => !testedByRow.has(name) && !testedAlone.includes(name));
@@ -212,6 +215,9 @@ describe('the rules', () => {
 
 describe('reading sources', () => {
   test('blanks comments, strings, templates and patterns, and keeps positions', () => {
+    // The braces, quotes and slashes in these parts must not count as code. The expected text has one space
+    // for the blanks of each part. Strings keep their quotes and patterns their slashes, but templates lose
+    // their backticks.
     const source = `a('x{') /* { */ + \`{\${b({ c: '}' })}}\` / 2; // }\n/['"{/]/.test(d);`;
     const { code } = sourceFile('src/a.ts', source);
     assert.equal(code.length, source.length);

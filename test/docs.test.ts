@@ -1,6 +1,6 @@
 // Compares the tables of docs/ with the sources that they describe. Links, and citations in comments, must
-// lead to headings that exist. Files that documents name must be in the repository. A citation is a document,
-// a comma, and a heading in quotes: docs/events.md, "Ids".
+// lead to headings that exist. A citation is a document, a comma, and a heading in quotes: docs/events.md,
+// "Ids". Files that documents name must be in the repository.
 
 import assert from 'node:assert/strict';
 import { type Dirent, existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -36,8 +36,8 @@ interface Heading {
 }
 
 /**
- * The lines of a document. Those of its examples are made empty, because `#` and `|` mean other things in
- * examples. So all other lines keep their numbers.
+ * The lines of a document. The lines of its examples are empty, because `#` and `|` mean other things there.
+ * They are not left out, so that all other lines keep their numbers.
  */
 function linesOf(document: string): readonly string[] {
   const text = readFileSync(join(ROOT, document), 'utf8');
@@ -85,7 +85,7 @@ const codesIn = (cell = ''): readonly string[] =>
 const firstCodeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
 
 test('the routes in docs are those of the source', () => {
-  // The tables of routes have two to five columns.
+  // Each table of routes has its own number of columns, from two to five.
   const rows = [5, 4, 3, 2].flatMap((columns) =>
     rowsIn(linesBelow('docs/http-api.md', 'Routes', 'with subheadings'), columns),
   );
@@ -151,7 +151,7 @@ test('the exit statuses of tonearm ctl in docs and manual are those of the sourc
   );
 });
 
-test('docs name the user in each tonearm-setup command for root, and use no unknown option', () => {
+test('examples of tonearm-setup in docs name the user, and every option of it in docs exists', () => {
   const script = readFileSync(join(ROOT, 'packaging/tonearm-setup'), 'utf8');
   const [, usage = ''] = /^USAGE='([^']+)'$/m.exec(script) ?? [];
   const options = optionsIn(usage);
@@ -161,6 +161,7 @@ test('docs name the user in each tonearm-setup command for root, and use no unkn
       .split('\n')
       .map((text, index) => ({ text, place: `${document}:${index + 1}` })),
   );
+  // An example is a line of its own. Some examples begin with root's prompt, `# `.
   const commandOf = (text: string) => /^ {4}(?:# )?(tonearm-setup .*)$/.exec(text)?.[1];
   const commands = lines.filter(({ text }) => commandOf(text) !== undefined);
   assert.ok(commands.length > 0);
@@ -390,7 +391,7 @@ test('every document and every heading that a text cites exists', () => {
   assert.ok(cited.length > 0);
 });
 
-test('no text cites a section of a contract, because the repository has no such document', () => {
+test('no text cites a section of a contract, because no contract is in the repository', () => {
   const citing = filesAndTexts().filter(([, text]) => /\bcontract(?:'s)?,? sections?\b/i.test(text));
   assert.deepEqual(citing, []);
 });
@@ -412,7 +413,7 @@ const PATHS = SOURCES_AND_DOCS.flatMap((folder) =>
 const exists = (name: string): boolean =>
   ['', '.ts', '/'].some((ending) => PATHS.some((path) => path.endsWith(`/${name}${ending}`)));
 
-/** In a document `NAME` stands for any backend, or for any bridge. */
+/** `NAME` in a document stands for any backend or any bridge, so one of each is tried. */
 const existsForSomeName = (name: string): boolean =>
   ['audio', 'mqtt'].some((child) => exists(name.replace('NAME', child)));
 

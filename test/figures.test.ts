@@ -13,10 +13,15 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const README = textOf('README.md');
 
+/** The first cells of a row of RESULTS.md. */
 interface ResultRow {
+  /** The name of the measurement. */
   readonly what: string;
+  /** The program with which tonearm is compared, and its figure. */
   readonly against: string;
+  /** The figure of tonearm. */
   readonly result: string;
+  /** How the two figures compare: `2.74 x`, or a difference such as `+0.19 ms`. */
   readonly ratio: string;
 }
 
@@ -28,7 +33,7 @@ const RESULTS: readonly ResultRow[] = textOf('bench/RESULTS.md')
     return { what, against, result, ratio };
   });
 
-/** The beginning of a row of README's table, and which rows of RESULTS.md it sums up. */
+/** The beginning of a row of README's table, and the `what` and `against` of the results that it sums up. */
 const RATIOS: readonly (readonly [beginning: string, what: RegExp, against: RegExp])[] = [
   ['requests to `GET /audio` ', /^GET \/audio, /, /^uWS, /],
   [

@@ -9,9 +9,9 @@ const madeFolders = new Set<string>();
 const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
 
 /**
- * All folders are removed once more when the process ends. A test's hooks run in the order in which they were
- * set. So a folder may be removed before a later hook stops the program that uses it, and this program may
- * make the folder again.
+ * All folders are removed once more when the process ends, because a program may have made one again. A
+ * test's hooks run in the order in which they were set, so a folder may be removed while the program that
+ * uses it still runs.
  */
 process.on('exit', () => {
   for (const folder of madeFolders) remove(folder);

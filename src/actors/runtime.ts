@@ -31,9 +31,9 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 const BATCH_ITEMS_MAX = 1024;
 
 /**
- * What an actor publishes in one synchronous step is sent together, as one batch. While a command runs, a
- * batch has what is published in a whole turn, so that a command's answer is sent with the changes that the
- * command has caused in this turn.
+ * All that an actor publishes in one synchronous step is sent together, as one batch. While a command runs, a
+ * batch has all that is published in a whole turn, so that a command's answer is sent with the changes that
+ * the command has caused in this turn.
  */
 export interface Publisher {
   /**

@@ -19,8 +19,8 @@ function lookupBy(t: TestContext, script: string) {
   return { lookup: new NameLookup(program), folder };
 }
 
-/** Decides between all addresses and the first one, as an option of `net.connect` does. */
 interface Choice {
+  /** True for all addresses, and false for the first one. `net.connect` passes the same option. */
   readonly all: boolean;
 }
 
@@ -35,8 +35,8 @@ function resolveName(lookup: NameLookup, choice: Choice, name = NAME): Promise<u
       if (error !== null) resolve(error.code);
       else resolve(choice.all ? address : [address, family]);
     };
-    // `lookupFor('localhost')` is undefined, so the function for `NAME` resolves `localhost`, too. That
-    // function resolves any name.
+    // The function for `NAME` resolves any name. So it also serves for `localhost`, for which `lookupFor`
+    // returns no function.
     const lookupFunction = lookup.lookupFor(NAME);
     lookupFunction?.(name, choice, answer);
   });

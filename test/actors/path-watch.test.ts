@@ -18,6 +18,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 
 const DEADLINE_MS = 60_000;
+/** With this period, the longest one of a timer, no poll begins during a test. */
 const NEVER_MS = 2 ** 31 - 1;
 const SHORT_POLL_MS = 5;
 /** Each change is reported at once, and not together with later changes. */
@@ -111,12 +112,14 @@ describe('the watch of a path reports when a file', () => {
     mkdirSync(dirname(path));
     const watch = new WatchUnderTest(t, path);
     rmSync(dirname(path), { recursive: true });
+    // In this turn the watch may already notice that the directory is gone.
     await new Promise((resolve) => setImmediate(resolve));
     makeFile(path);
     await watch.reports('the new file');
   });
 
-  test('changes in a directory that was removed and made again at once, perhaps with the same inode number', async (t) => {
+  test('changes in a directory that was removed and made again at once', async (t) => {
+    // The new directory does not always get the inode number of the old one, so there are several rounds.
     for (let round = 0; round < 5; round += 1) {
       const path = join(temporaryFolder(t), 'a', 'file');
       makeFile(path);
@@ -129,7 +132,7 @@ describe('the watch of a path reports when a file', () => {
     }
   });
 
-  test('is replaced because a symbolic link in its path changes, or is rewritten behind this link', async (t) => {
+  test('behind a symbolic link is replaced by a change of this link, or is rewritten', async (t) => {
     // Each of the two changes is reported by the next poll at the latest.
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);

@@ -53,8 +53,8 @@ function startActor(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   const [publish] = publishers;
   assert.ok(publish);
   /**
-   * Waits until `count` items of this kind are sent. Resolves to all sent items, without the puts, which are
-   * arrays and have no kind.
+   * Waits until `count` items of this kind are sent. Resolves to all items that were sent, except puts: a put
+   * is an array, and has no kind.
    */
   const untilSent = (kind: string, count = 1) =>
     until(`${count} items of kind ${kind} are sent`, () => {
@@ -74,6 +74,7 @@ test('everything that is published in one synchronous step is one batch, in orde
   publish.log('info', 'said', { times: 1 });
 
   await untilSent('log');
+  // The put at the beginning has no rank, so its last element is undefined.
   assert.deepEqual(batches, [
     [
       [COLLECTION_NAMES.indexOf('audio.outputs'), '1', '{}', undefined],
@@ -124,7 +125,7 @@ test(
 );
 
 test(
-  'while no command is pending, a change is sent at the end of its synchronous step, and not at the end of the turn',
+  'while no command is pending, the changes of each synchronous step are a batch of their own, even within one turn',
   DEADLINE,
   async (t) => {
     const { batches, port, publish, untilSent } = startActor(t, {});

@@ -1,4 +1,4 @@
-// Tests that a small file is read whole, and that a path of anything else is refused.
+// Tests that a small file is read whole, and that a path is refused if it leads to none.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -18,7 +18,7 @@ const newPath = (t: TestContext) => join(temporaryFolder(t), 'file');
 const MISSING: FileResult = { ok: false, error: { problem: 'it does not exist', isMissing: true } };
 const refusal = (problem: string): FileResult => ({ ok: false, error: { problem, isMissing: false } });
 
-describe('a path that is no small file is refused', DEADLINE, () => {
+describe('a path that leads to no small file is refused', DEADLINE, () => {
   const rows: readonly (readonly [what: string, create: (path: string) => void, expected: FileResult])[] = [
     ['nothing', () => undefined, MISSING],
     ['a dangling link', (path) => symlinkSync('nowhere', path), MISSING],

@@ -8,8 +8,8 @@ export interface Boundary {
   readonly files: string;
   /**
    * Patterns of the project's files that the row's files may import: a prefix, in which `*` stands for any
-   * name. The row's files may import each other without a pattern. If `files` has a `*`, they may do so only
-   * if they have the same name in the place of the `*`.
+   * name. The row's files may import each other without a pattern. If `files` has a `*`, this is true only
+   * for files with the same name in its place, such as those of one actor.
    */
   readonly mayImport: readonly string[];
   /** Patterns of the project's files from which the row's files may import only types. */
@@ -136,10 +136,10 @@ export const BOUNDARIES: readonly Boundary[] = [
     ],
     builtins: 'child_process fs net os path stream/promises util',
   },
-  // The build runs this file, too, and replaces it by the result.
+  // The build runs this file and replaces it by the result, like `src/client/paths.ts`.
   { files: 'src/cli/ctl/commands.ts', mayImport: ['src/protocol/actor/'], builtins: '' },
-  // `tonearm ctl` is a client of a node, and a program of its own. It reads in the configuration where the
-  // node is.
+  // `tonearm ctl` is a client of a node, and a program of its own. It finds the node's address in the
+  // configuration.
   {
     files: 'src/cli/ctl/',
     mayImport: [
@@ -183,7 +183,10 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
 
-/** Files that only some files may import. With a raw connection to a bus any actor could call anything. */
+/**
+ * Files that only the files with one of these prefixes may import. With a raw connection to a bus any actor
+ * could call anything.
+ */
 export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'src/actors/bus/connection.ts': ['src/actors/bus/'],
 };

@@ -1,5 +1,5 @@
 // Finds functions that keep state as objects do: they are returned, and share a `let` with the function that
-// returns them.
+// returns them. An example is `() => a` in `function f() { let a = 1; return () => a; }`.
 
 import type { Program } from 'oxc-parser';
 import { visitorKeys } from 'oxc-parser';
@@ -16,7 +16,7 @@ const isFunction = ({ type }: SyntaxNode): boolean => FUNCTIONS.has(type);
 
 /**
  * Nodes through which a function is returned, such as the object in `return { f: () => a }`. A call is not
- * among them, because its result need not contain its arguments.
+ * among them: `return g(() => a)` returns what `g` returns.
  */
 const RETURNING_TYPES = new Set([
   'ReturnStatement',

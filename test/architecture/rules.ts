@@ -200,10 +200,12 @@ export const RULES = {
     { except: (path) => path === 'src/main.ts' },
   ),
   'no require and no code from texts': refuses(/\brequire\s*\(|\beval\s*\(|\bnew Function\b/, 'not here'),
+  // A module may have no `let` or `var`, and no empty list, map or set, which would be filled later.
   'no state of modules': refuses(
     /^(?:export )?(?:let|var)\s.*|^(?:export )?const \w+ = (?:new (?:Map|Set|WeakMap|WeakSet)(?:<.*>)?\(\s*\)|\[\s*\]);?$/,
     'a module holds no mutable state',
   ),
+  // Some patterns must contain control characters, so only the check for these may be switched off.
   'no switched-off checks': refuses(
     /@ts-(?:ignore|expect-error|nocheck)|biome-ignore(?! lint\/suspicious\/noControlCharactersInRegex: )|eslint-|c8 ignore/,
     'mend it instead',

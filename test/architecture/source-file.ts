@@ -1,6 +1,5 @@
-// A source file as the rules of the architecture see it. A real parser finds the code without comments and
-// texts, the imports, the comments, the names, the titles of tests, the literals that are squeezed into
-// others, and the functions that keep state.
+// A source file as the rules of the architecture see it. A real parser finds what the fields of `SourceFile`
+// contain.
 
 import { posix } from 'node:path';
 import { type Expression, type ParseResult, parseSync, Visitor } from 'oxc-parser';
@@ -14,7 +13,7 @@ export interface Import {
   readonly target: string;
   /** True if the compiler erases the import, so that nothing is loaded. */
   readonly typeOnly: boolean;
-  /** True for a call: `import('./a.js')`. */
+  /** True for `import('./a.js')`, as a call or in a type. */
   readonly dynamic: boolean;
   readonly line: number;
 }
@@ -23,14 +22,18 @@ export interface SourceFile {
   /** The path from the project's root, with forward slashes. */
   readonly path: string;
   readonly text: string;
-  /** The text with blanks for comments, and inside of strings and regular expressions; positions stay. */
+  /**
+   * The text, with blanks in place of comments and of what is inside strings and regular expressions. So
+   * each position is the same as in `text`.
+   */
   readonly code: string;
   readonly imports: readonly Import[];
   readonly comments: readonly Span[];
   readonly names: readonly Name[];
   /**
-   * Literals that are spread into a literal or a call, also through a method (`...[a, b].map(f)`), and
-   * assignments of a tuple to several names (`const [a, b] = [c, d]`).
+   * Two things that should be written out. One is a literal that is spread into a literal or a call:
+   * `[x, ...[a, b]]`, also with a method, `[x, ...[a, b].map(f)]`. The other is an assignment of a tuple to
+   * several names: `const [a, b] = [c, d]`.
    */
   readonly squeezed: readonly Span[];
   /** Functions that are returned, and share a `let` with the function that returns them. */
@@ -131,7 +134,7 @@ function isLiteral(expression: Expression): boolean {
 
 /**
  * True for the result of a method of an array literal: `[a, b].map(f)`. False for `[...a].map(f)`, because
- * `[...a]` converts something that is no array.
+ * `a` may have no such method: it may be a `Set`.
  */
 function isMadeOfLiteral(expression: Expression): boolean {
   if (expression.type !== 'CallExpression' || expression.callee.type !== 'MemberExpression') return false;
@@ -161,6 +164,7 @@ function importsOf(file: Parsed): readonly Import[] {
     ...staticImports.map(({ start, moduleRequest }) =>
       importAt(file, start, moduleRequest.value, { typeOnly: isTypeOnly(start), dynamic: false }),
     ),
+    // `export { a } from './a.js'` loads a file, too, so it counts as an import.
     ...staticExports.flatMap(({ start, entries }) => {
       const from = entries.find(({ moduleRequest }) => moduleRequest !== null)?.moduleRequest;
       return from ? [importAt(file, start, from.value, { typeOnly: isTypeOnly(start), dynamic: false })] : [];

@@ -1,4 +1,4 @@
-// Tests programs that end without an answer. A daemon that fails at its start is such a program, too.
+// Tests `firstAnswer` with programs that end without an answer, as a daemon does that fails at its start.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -16,7 +16,7 @@ import { skipReason } from '../tools/requirements.js';
 const PROJECT = new URL('../../../', import.meta.url);
 const DEADLINE_MS = 120_000;
 const MEASUREMENTS = [
-  // The names of the rows contain `part`. `against` is what the rows are compared with.
+  // Only the rows whose names contain `part` are measured. `against` is what they are compared with.
   { measurement: 'codec', part: 'encoding', against: ['pulseaudio.js', 'libpulse'] },
   { measurement: 'change', part: 'plain: 1 stream', against: ['a bare program of two threads'] },
 ] as const;
@@ -45,14 +45,14 @@ for (const { measurement, part, against } of MEASUREMENTS) {
   });
 }
 
-test('packaging/debian.mjs names the Debian packages of each measurement, and of nothing else', async () => {
+test('packaging/debian.mjs has an entry for each measurement, and no other entry', async () => {
   const { FOR_BENCH } = await import(new URL('packaging/debian.mjs', PROJECT).href);
   const measurements = readdirSync(new URL('bench', PROJECT)).filter((file) => file.endsWith('.ts'));
   const names = measurements.map((file) => file.slice(0, -'.ts'.length));
   assert.deepEqual(Object.keys(FOR_BENCH), names.sort());
 });
 
-test('both codecs decode 500 records, whole and in chunks, and decode a changed list differently', () => {
+test('both codecs decode all 500 records, also from chunks, and decode a changed list differently', () => {
   for (const server of ['pulse', 'pipewire'] as const) {
     const list = listOf(server, 500);
     for (const codec of [CODECS.ours(), CODECS.theirs()]) {
@@ -60,6 +60,7 @@ test('both codecs decode 500 records, whole and in chunks, and decode a changed 
       const expected = Array.from({ length: 500 }, (_, at) => at);
       assert.deepEqual(indices, expected);
       assert.deepEqual(codec.decode(chunksOf(list.bytes)), codec.decode([list.bytes]));
+      // The change is in a property of each record. A codec that skipped the properties would not notice it.
       assert.notDeepEqual(codec.decode([changed(list).bytes]), codec.decode([list.bytes]));
     }
   }

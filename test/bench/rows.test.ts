@@ -18,7 +18,7 @@ const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Recor
   [{}, { result: '4 ms', spread: '3 to 9', against: '', ratio: '', goal: '' }],
   // The ratio is the median of the ratios of the rounds, and not the ratio of the medians.
   [{ against: THEIRS }, { against: 'the bare one: 3 ms', ratio: '2 x', spread: '2 to 3' }],
-  // With another number of rounds it is the ratio of the medians.
+  // If the numbers of rounds differ, the ratio is that of the medians.
   [{ against: { what: 'once', samples: [8] } }, { ratio: '0.5 x', spread: '' }],
   [
     { against: THEIRS, compare: 'theirs / ours' },
@@ -36,6 +36,7 @@ const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Recor
   // A goal of a comparison is missed if there is nothing to compare with.
   [{ goal: { atMost: 2 } }, { goal: '<= 2 x: missed' }],
   [{ samples: [] }, { result: '- ms' }],
+  // A figure has three digits. From 1000 on it is a whole number (`printed` in bench/support/rows.ts).
   [{ samples: [64_123.4] }, { result: '64123 ms' }],
   [{ samples: [0.012345] }, { result: '0.0123 ms' }],
 ];
@@ -47,7 +48,7 @@ for (const [change, printed] of PRINTED) {
   });
 }
 
-test('RESULTS.md lists what was measured where, which goals were missed, and what failed', () => {
+test('RESULTS.md has the machine, the rows, the missed goals, and what was not measured', () => {
   const report: Report = {
     name: 'change',
     machine: {

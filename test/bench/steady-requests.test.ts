@@ -13,6 +13,7 @@ const EVERY_MS = 5;
 function measure(answersMs: readonly number[], lateMs = 0): Promise<readonly number[]> {
   const clock = new ManualClock();
   const after = (ms: number, callback: () => void): (() => void) => {
+    // The wait takes no real time, because the clock jumps to its end.
     clock.advance(ms + lateMs);
     queueMicrotask(callback);
     return () => undefined;
@@ -28,7 +29,7 @@ test('a slow answer counts for each request that it delays', async () => {
   assert.deepEqual(measured, [1, 12, 8, 4, 1]);
 });
 
-test('a timer that fires late counts for no request', async () => {
+test('the delay of a timer that fires late is part of no latency', async () => {
   const lateMs = 2;
   assert.deepEqual(await measure([1, 1, 1, 1, 1], lateMs), [1, 1, 1, 1, 1]);
 });

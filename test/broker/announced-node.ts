@@ -15,7 +15,7 @@ export type Message = {
 
 const IDENTIFIER = '0123456789abcdef';
 
-/** `text`, `message` and `sequence` return only Home Assistant's device messages. */
+/** The messages of `text`, `message` and `sequence` are Home Assistant's device messages. */
 export class AnnouncedNode {
   readonly branch = new Branch();
   readonly topics: RetainedTopics;
@@ -48,8 +48,8 @@ export class AnnouncedNode {
   }
 
   /**
-   * All device messages of the node, in order. At first the broker retains the text `retained`, or nothing
-   * if it is ''. The broker acknowledges each message before the node publishes the next one.
+   * All device messages of the node, in order. At first the broker retains the text `retained` at their
+   * topic; '' stands for no text. The broker acknowledges each message before the node publishes the next.
    */
   sequence(retained: string): readonly string[] {
     this.topics.beginConnection(new Map([[this.topics.deviceTopic, retained]]));

@@ -9,11 +9,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 /** Packets are small, so this many bytes of them are written together. */
 const WRITE_BYTES = 64 * 1024;
 const COMMANDS_OF_EACH_KIND = 500;
+/** This is more than 256, the number of commands that may wait (`WAITING_MAX` in command-queues.ts). */
 const LARGE_COMMANDS = 300;
-/**
- * If 256 commands of this length waited (`WAITING_MAX` in command-queues.ts), they would need more than the
- * memory of the bridge's thread (64 MB).
- */
+/** If 256 commands of this length waited, they would not fit in the memory of the bridge's thread, 64 MB. */
 const LARGE_PAYLOAD_CHARS = 300_000;
 /** This is below both limits: a body may have 65 536 bytes, and a topic 65 535. */
 const LONG_BYTES = 60_000;
@@ -41,8 +39,8 @@ const packets = requireAsMqtt('mqtt-packet') as Packets;
 type FloodMessage = readonly [topic: string, payload: string];
 
 /**
- * From the call of `flood` on, the broker sends `messages` to each client again and again. `limits`: what the
- * broker requires of its clients, such as the period of their pings.
+ * From the call of `flood` on, the broker sends `messages` to each client again and again. `limits` has what
+ * the broker requires of its clients, such as the period of their pings.
  */
 export async function startFloodingBroker(messages: readonly FloodMessage[], limits: object = {}) {
   const frames = messages.map(([topic, payload]) =>
@@ -67,8 +65,8 @@ export async function startFloodingBroker(messages: readonly FloodMessage[], lim
     parser.on('packet', (packet: Packet) => {
       const answer = answerTo(packet, limits);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
-      // A client that subscribes to its commands (`/set`) during the flood has reconnected, because the
-      // acknowledgements came too late: they were behind all messages of the flood. The new connection gets
+      // A client that subscribes to its commands (`/set`) during the flood has reconnected: the broker's
+      // answers to it were behind all messages of the flood, and so came too late. Its new connection gets
       // the flood, too.
       if (isFlooding && packet.subscriptions?.some(({ topic }) => topic.includes('/set')))
         sendMessages(socket);
@@ -121,8 +119,8 @@ function answerTo(
 }
 
 /**
- * Commands to the node of `topic`, many of them to targets that do not exist, and messages that are no
- * commands. The messages below `elsewhere` are not even for this node.
+ * Messages of many kinds. Most are commands to the node of `topic`, some of these to targets that do not
+ * exist. Those to `status` and below `elsewhere` are no commands.
  */
 export function commandsOfAllKinds(topic: string): readonly FloodMessage[] {
   return Array.from(
@@ -141,7 +139,10 @@ export function commandsOfAllKinds(topic: string): readonly FloodMessage[] {
   ).flat();
 }
 
-/** Commands to the node of `topic`. The key names their large part. No command replaces an earlier one. */
+/**
+ * Commands to the node of `topic`, by the name of their large part. No command replaces an earlier one. So
+ * without a bound, all of them would wait.
+ */
 export const LARGE_COMMANDS_BY_KIND: Readonly<Record<string, (topic: string) => readonly FloodMessage[]>> = {
   payload: (topic) => largeCommands(() => [`${topic}/audio/server/set`, 'x'.repeat(LARGE_PAYLOAD_CHARS)]),
   'plain value': (topic) =>
@@ -149,7 +150,7 @@ export const LARGE_COMMANDS_BY_KIND: Readonly<Record<string, (topic: string) => 
       `${topic}/audio/outputs/output-${index}/volume/set`,
       'x'.repeat(LARGE_PAYLOAD_CHARS),
     ]),
-  // Each of the empty lists needs about 40 bytes of memory.
+  // An empty list has three characters in the payload, but needs about 40 bytes of memory when it is parsed.
   'parsed body': (topic) =>
     largeCommands(() => [`${topic}/audio/server/set`, `{"x":[${'[],'.repeat(LONG_BYTES / '[],'.length)}1]}`]),
   topic: (topic) =>

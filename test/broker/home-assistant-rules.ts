@@ -72,7 +72,7 @@ const COMMON = 'platform unique_id name icon availability availability_mode enti
 /** The settings of every platform that shows a state. */
 const WITH_STATE = `${COMMON} state_topic value_template json_attributes_topic json_attributes_template`;
 
-/** The settings that each platform accepts, and those without which Home Assistant refuses it. */
+/** A platform has two lists: the settings that it accepts, and those that it needs besides `unique_id`. */
 const PLATFORMS: Readonly<Record<string, readonly [allowed: string, required: string]>> = {
   number: [
     `${WITH_STATE} command_topic command_template min max step mode unit_of_measurement`,
@@ -102,7 +102,7 @@ const DEVICE: Readonly<Record<string, Check>> = {
 /** Everything that is wrong with the message, one line each. */
 export function faultsOf(text: string): readonly string[] {
   const { device = {}, origin = {}, components = {}, ...rest } = JSON.parse(text) as Record<string, object>;
-  // The other members apply to all components. Home Assistant accepts only some of them.
+  // The rest are settings for all components together. Home Assistant accepts only few settings there.
   const unshareable = Object.keys(rest).filter((key) => !/^(availability|availability_mode|qos)$/.test(key));
   const entries = Object.entries(components as Record<string, Fields>);
   const ids = entries.map(([, { platform, unique_id: id }]) => `${platform} ${id}`);

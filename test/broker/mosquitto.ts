@@ -57,6 +57,7 @@ ${lines.join('\n').replaceAll('DIR', directory)}
     start: async ({ forget = false } = {}) => {
       if (forget) rmSync(join(directory, 'mosquitto.db'), { force: true });
       const started = startProgram('mosquitto', ['-c', join(directory, 'mosquitto.conf')], {
+        // Debian has mosquitto in this folder, which the PATH of a user may lack.
         env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` },
         log: logFile,
       });
@@ -64,6 +65,7 @@ ${lines.join('\n').replaceAll('DIR', directory)}
       await until('the broker answers', async () => {
         if (!started.alive()) throw new Hopeless(`mosquitto has ended:\n${log()}`);
         const socket = connect(port, '127.0.0.1');
+        // If the connection is refused, this throws, and `until` tries again.
         await once(socket, 'connect');
         socket.destroy();
         return true;

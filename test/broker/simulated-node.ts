@@ -88,8 +88,8 @@ export function isCommand(operation: BridgeRequest['operation']): boolean {
 export type Commanded = readonly [what: string, body: unknown];
 
 /**
- * The operation with the names in its path, such as `muteOutput kitchen`, and the body of the request. An
- * unknown operation is `none`, and a name that could not be decoded is `?`.
+ * The operation with the names in its path, such as `muteOutput kitchen`, and the body of the request, even
+ * an invalid one. An unknown operation is `none`, and a name that could not be decoded is `?`.
  */
 export function commanded({ operation, params = {}, body, invalidBody }: BridgeRequest): Commanded {
   const names = Object.values(params).map((name) => name ?? '?');
@@ -217,5 +217,6 @@ export const WHOLE_NODE: readonly Change[] = [
   put('systemd.services', 'user/mpd.service', service('user', 'mpd.service')),
   put('upgrade.info', 'status', UPGRADE_STATUS),
   put('upgrade.info', 'run', { state: 'idle' }),
+  // This record combines the two before it.
   put('upgrade', '', { ...UPGRADE_STATUS, run: { state: 'idle' }, can_check: true, can_upgrade: true }),
 ];

@@ -92,7 +92,7 @@ inOwnNetwork(import.meta.url, () => {
     // The test is for WebKit only. Chromium lets a page of https speak to private addresses. Firefox's
     // driver refuses the certificate.
     for (const engine of ENGINES.filter(({ name }) => name === 'WebKit'))
-      test(`a page that came by https says in ${engine.name} that the other rooms have pages of their own`, {
+      test(`a page that came by https says in ${engine.name} that other rooms are controlled on their own pages`, {
         skip: engine.skipReason() || skipReason({ programs: ['openssl'] }),
       }, async (t) => {
         const front = await startHttpsFront(addressOf(0), house['Living room'].port);

@@ -12,7 +12,10 @@ const ORIGIN_COLLECTIONS = ['nodes.origins', 'nodes.policy'] as const;
 
 export const addressOf = (room: number): string => `10.9.0.${room + 1}`;
 
-/** Gives the machine an address for each room. Call it once. */
+/**
+ * Gives the machine an address for each room. Call it once. The addresses are of one end of a virtual cable,
+ * which works only if its other end is up, too.
+ */
 export function makeHouse(roomCount: number): void {
   ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'wall0');
   ip('link', 'set', 'wall0', 'up');
@@ -80,7 +83,10 @@ export class HouseOfNodes {
     await Promise.all([...this.rooms.values()].map((node) => node.close()));
   }
 
-  /** Gives the node another hostname, output and announced name. Its announced `host` stays the same. */
+  /**
+   * Changes the node's hostname, the name of its output, and its announced name. Its announced `host` stays
+   * the same.
+   */
   rename(name: string, newName: string): void {
     const node = this.room(name);
     const record = this.#records.get(name);
@@ -131,6 +137,7 @@ export class HouseOfNodes {
       ...forgottenRecords.map(({ name }) => drop('nodes', name)),
       ...ORIGIN_COLLECTIONS.flatMap((name) => forgottenOrigins.map((origin) => drop(name, origin))),
       ...records.map((record) => put('nodes', record.name, record)),
+      // The gateway uses only the keys of these records, not their text `a node`.
       ...ORIGIN_COLLECTIONS.flatMap((name) => [...origins].map((origin) => put(name, origin, 'a node'))),
     );
   }

@@ -15,6 +15,7 @@ import { NodeWithPage } from './node-with-page.js';
 
 /** The folder for pictures, or an empty text. */
 export const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
+/** The checks need a very narrow and a wide page. Pictures are for people, so they are of usual widths. */
 const WIDTHS = PICTURES === '' ? ([320, 1440] as const) : ([360, 768, 1440] as const);
 const NARROW_PX = WIDTHS[0];
 const SCHEMES = ['light', 'dark'] as const;
@@ -66,7 +67,10 @@ async function savePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(PICTURES, name), ...(isScrolled ? {} : wholePage) });
 }
 
-/** Elements that stick out at the side, have more text than room, or are too small for a thumb. */
+/**
+ * Elements that stick out at the side, have more text than room, or are too small for a thumb. A fixed
+ * element may stick out. So may the content of a `.clip`, because page.css ends this text with an ellipsis.
+ */
 export function misfits(page: EvaluatingPage): Promise<readonly string[]> {
   return page.evaluate(`(() => {
     const visible = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility());

@@ -46,7 +46,10 @@ export function service(name: string, more: object = {}, scope = 'user'): Change
   return put('systemd.services', `${scope}/${name}`, { name, scope, ...state, ...more });
 }
 
-/** `progress` has the percentage and the step of a run. */
+/**
+ * `progress` has the percentage and the step of a run. It is only in the last record, which combines the two
+ * before it.
+ */
 export function upgrade(status: object, run: object = { state: 'idle' }, progress: object = {}): Change[] {
   const info = { current: '1.4.0', latest: '1.4.0', upgrade_available: false, ...status };
   return [
@@ -170,7 +173,8 @@ export class NodeWithPage extends GatewayUnderTest {
     const settings = { ...SETTINGS, discovery, api: { ...SETTINGS.api, sse, ...api } };
     super({ settings, page, bind: ['127.0.0.1', address] });
     this.#address = address;
-    // The page requests this status by itself, to know whether the node can be restarted or switched off.
+    // All requests get this answer. It is meant for a request that the page sends by itself, to know whether
+    // the node can be restarted or switched off.
     const powerStatus = '{"reboot":true,"power_off":true}';
     this.backends.answer = { ok: true, value: { text: powerStatus } };
   }

@@ -1,6 +1,6 @@
 // Removes from a page in Chromium what at least one browser of packaging/browsers.mjs lacks, according to
-// MDN's data. It also removes what browsers give only to pages with https. They give it to the pages of the
-// tests, too, because these come from loopback.
+// MDN's data. Some features exist only in pages that come by https or, as those of the tests, from loopback.
+// These features are removed, too.
 
 import type { Page } from 'playwright-core';
 

@@ -61,7 +61,8 @@ describe('the page on a sound server', { skip }, () => {
     assert.equal(Number(await slider.inputValue()), percentOfSlider);
   });
 
-  test('a stream appears, its volume is set, it is muted, moved by the menu and by a drag, and ends', async () => {
+  test('the page controls a stream from its beginning to its end: its volume, its mute and its output', async () => {
+    // The page must display this markup as text.
     const name = 'Morning <b>show</b>';
     const playing = await audioNode.sound.play({ app: 'Radio', name, sink: 'living' });
     const card = page.locator('.stream').filter({ hasText: name });

@@ -33,8 +33,8 @@ const ROWS: readonly Row[] = [
 ];
 
 /**
- * With these random numbers the page waits for many minutes before it tries by itself (`#pause` in
- * src/client/stream.ts). So only a press on Try now can cause an attempt.
+ * With this random number the page waits for many minutes before it tries by itself: 501 times as long as
+ * planned (`#pause` in src/client/stream.ts). So only a press on Try now can cause an attempt.
  */
 const LONG_WAITS = 'Math.random = () => -1000';
 
@@ -59,7 +59,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     proxy = await startProxy(port, proxy.port);
   };
 
-  test('a page shows why its node is away, allows no command, and comes back with the focus at the same control', async () => {
+  test('a page shows why its node is away, disables its controls, and afterwards restores the focus', async () => {
     const mute = page.getByRole('button', { name: 'Mute Living room' });
     const labelOrClassOfFocused = (): Promise<unknown> =>
       page.evaluate('document.activeElement.ariaLabel ?? document.activeElement.className');
@@ -80,7 +80,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
         assert.ok((await page.locator('main button').count()) > 10);
         return (await page.locator('main button:not(:disabled)').count()) === 0;
       });
-      // The card of the output has no label. Its class is `output`.
+      // The disabled button has lost the focus to its card, which has no label but the class `output`.
       await until('the card has the focus', async () =>
         String(await labelOrClassOfFocused()).startsWith('output'),
       );
@@ -170,7 +170,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
 
   test('a page that has become outdated is not loaded again while its node is away', async (t) => {
     const { upgradedNode } = startUpgradedNode(t);
-    // The page must be loaded with this clock.
+    // The page is loaded again, so that all its timers are of this clock.
     await page.clock.install();
     await page.reload();
     await page.getByRole('button', { name: 'Switch off' }).click();
@@ -255,12 +255,13 @@ describe('a page whose node is there', { skip: skipReason({ programs: ['chromium
     assert.equal(await isFocusInCard(), true);
   });
 
-  test('in forced colours the page distinguishes on from off, marks a control that opens a list, and lets a slider keep its own colours', async () => {
+  test('switches, buttons, lists and sliders can still be read in forced colours', async () => {
     await page.emulateMedia({ forcedColors: 'active' });
     await page.goto(node.url);
     const style = (selector: string, property: string): Promise<string> =>
       page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${property}`);
     await page.locator('.service').nth(2).waitFor();
+    // The switches are in cards, and appear when these are unfolded.
     for (const unfoldButton of await page.locator('.unfold').all()) await unfoldButton.click();
     await page.locator('.switch').nth(1).waitFor();
     for (const [on, off] of [
@@ -268,7 +269,9 @@ describe('a page whose node is there', { skip: skipReason({ programs: ['chromium
       ['.output [aria-pressed=true].icon-button', '.output [aria-pressed=false].icon-button'],
     ] as const)
       assert.notEqual(await style(on, 'backgroundColor'), await style(off, 'backgroundColor'), on);
+    // The gradient is the arrow of a control that opens a list.
     assert.match(await style('.choice', 'backgroundImage'), /gradient/);
+    // A slider keeps its own colours.
     assert.match(await style('.slider-look', 'forcedColorAdjust'), /none/);
   });
 

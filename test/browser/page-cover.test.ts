@@ -16,7 +16,10 @@ import { DESK, node, page, pageForEach } from './pages.js';
 const PICTURE = readFileSync(join(PROJECT, 'src/page/icon-192.png'));
 const WITH_COVER = { 'xesam:title': 'Nocturne', 'mpris:artUrl': 'file:///cover.png' };
 const STOPPED = { playback_status: 'Stopped', metadata: {} };
-/** The opacity of the canvas's middle pixel, 0..255; 0 if nothing was drawn. Styles do not change it. */
+/**
+ * The opacity of the canvas's middle pixel, 0..255. It is 0 if nothing was drawn. A style that makes the
+ * canvas pale does not change it.
+ */
 const MIDDLE_OPACITY = `(() => {
   const canvas = document.querySelector('.cover canvas');
   return canvas.getContext('2d').getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data[3];
@@ -44,7 +47,8 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
       await until('the cover is kept', isKept);
 
       node.change(player('mpd', STOPPED));
-      // The class `past` makes the last cover pale. After a reload the page draws the kept cover on a canvas.
+      // The class `past` makes the last cover pale. After a reload, the page draws the kept cover on a
+      // canvas.
       await page.locator('.past img').last().waitFor();
       await page.reload();
       await page.locator('.cover canvas').waitFor();
@@ -102,12 +106,13 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
     { what: 'loads', status: 200, body: PICTURE, selector: 'img' },
     { what: 'is missing', status: 404, body: '', selector: '.icon' },
   ])
-    test(`after a cover that ${what}, the next track gets a cover of its own, even if the player names all covers alike`, async () => {
+    test(`after a cover that ${what}, the page requests the cover of the next track, even if the player names all covers alike`, async () => {
       const urls = new Set<string>();
       await page.route('**/cover*', async (route) => {
         urls.add(route.request().url());
         await route.fulfill({ status, contentType: 'image/png', body });
       });
+      // All tracks of this player have the same `mpris:artUrl`.
       const first = {
         'mpris:artUrl': 'data:image/png;base64,',
         'xesam:url': 'file:///1.flac',
@@ -120,11 +125,11 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
       const address = (): Promise<unknown> =>
         page.evaluate("document.querySelector('.hero .cover img')?.src");
       const firstAddress = await address();
-      // From now on, requests for covers get no answer. With the answer 404 the page would remove the image,
-      // from which the test reads the address.
+      // From now on, requests for covers get no answer, because the answer 404 would make the page remove
+      // the image whose address the test reads.
       await page.route('**/cover*', (route) => void urls.add(route.request().url()));
 
-      // A radio station changes only the title.
+      // A new title alone is no new track, because a radio station changes the title within its stream.
       node.change(player('mpd', { metadata: { ...first, 'xesam:title': 'Second' } }));
       await page.locator('.hero').getByText('Second').first().waitFor();
       assert.equal(await address(), firstAddress);
@@ -138,6 +143,7 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
     await page.goto(node.url);
     await until('the cover is kept', isKept);
     node.change(drop('players', 'org.mpris.MediaPlayer2.mpd'));
+    // Without a player, the page has the card `.sounding` (src/page/current-streams.tsx).
     await page.locator('.sounding .cover canvas').waitFor();
   });
 
@@ -147,7 +153,8 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
     await page.goto(node.url);
     await page.locator('.hero .cover .icon').waitFor();
     node.change(player('mpd', STOPPED));
-    // The page draws this canvas only if it has no cover of the player. Nothing is drawn on it here.
+    // The page has this canvas only while the player has no cover. The canvas is invisible until a kept
+    // cover is drawn on it.
     await page.locator('.hero .cover canvas').waitFor({ state: 'attached' });
     await page.locator('.hero .cover .icon').waitFor();
   });

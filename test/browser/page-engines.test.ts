@@ -17,7 +17,10 @@ import type { Role, WebDriverPage } from './webdriver.js';
 
 type Tab = 'Music' | 'Sound' | 'Node';
 
-/** A control, and the command that it sends. A control without a command only opens or closes something. */
+/**
+ * A control, and the command that it sends. A control without a command only opens or closes something. The
+ * role `answer` is a button in the open dialog.
+ */
 type Row = readonly [tab: Tab, role: Role, name: string, command?: object];
 
 const MPD = 'org.mpris.MediaPlayer2.mpd';
@@ -97,8 +100,8 @@ for (const engine of ENGINES)
       if (query === '') await waitForWholePage(page);
     };
     /**
-     * The commands of people. They do not include `status`: with it the page asks by itself whether the node
-     * can be switched off.
+     * The commands of people. `status` is left out, because the page sends it by itself, to learn whether
+     * the node can be switched off.
      */
     const commands = () =>
       node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
@@ -154,7 +157,7 @@ for (const engine of ENGINES)
       await commandIs({ do: 'move', client: '11', output: 'output-1' });
     });
 
-    test('a sheet and a question take less than half of a phone', async () => {
+    test('a sheet and a question take less than half of the height of a phone', async () => {
       await open(PHONE);
       for (const [tab, opener, answer] of [
         ['Music', 'Playing on', 'Close'],
@@ -190,6 +193,7 @@ for (const engine of ENGINES)
       await proxy.close();
       await page.sees('Connection lost');
       await page.waitFor('button', 'Try now');
+      // `has` finds only controls that can be used.
       await until('no control can be used', async () => !(await page.has('button', 'Mute Kitchen')));
 
       node.change(LOUDER_OUTPUT);
@@ -215,7 +219,7 @@ for (const engine of ENGINES)
       await displayedVolumeIs('70%');
     });
 
-    test('a page to which Back returns shows the new volume, and reports no loss', async (t) => {
+    test('when Back returns to the page, it shows the new volume, and reports no loss', async (t) => {
       const other = new NodeWithPage().up();
       t.after(() => other.close());
       await open(PHONE);
@@ -228,11 +232,12 @@ for (const engine of ENGINES)
 
       await displayedVolumeIs('70%');
       assert.equal(await page.evaluate('window.isBack ?? false'), engine.keepsPages);
+      // Firefox loads the page again, which removes `texts`. So this assertion is only for WebKit.
       const texts = await page.evaluate<string[]>('window.texts ?? []');
       assert.ok(!texts.join().includes('lost'), texts.join());
     });
 
-    test('the wall fits on the screen, shows what plays, and has the buttons of the player', async () => {
+    test('the wall fits on the screen, and a touch of its Pause pauses the player', async () => {
       await open(DESK, '?view=now');
       await page.sees('Living room');
       await assertClean(page, `${engine.name}-wall`);
@@ -242,7 +247,7 @@ for (const engine of ENGINES)
       await commandIs({ do: 'pause', player: MPD });
     });
 
-    test('the page has no finding of axe, and nothing sticks out, on a phone and at a desk', async () => {
+    test('axe has no finding on a phone and at a desk, and nothing sticks out of the page', async () => {
       await open(PHONE);
       for (const tab of ['Music', 'Sound', 'Node'] as const) {
         await page.press('pointer', 'button', tab);
@@ -258,6 +263,7 @@ for (const engine of ENGINES)
       const isDark = true;
       const dark = await openEngine(engine, isDark);
       t.after(() => dark.close());
+      // The browser of the other tests is light. Its page is for comparison.
       await open(DESK);
       await dark.page.setSize(DESK.viewport.width, DESK.viewport.height);
       await dark.page.goto(node.url);

@@ -1,5 +1,5 @@
 // Tests parts of the page that other pages may show in a narrow frame. The browser's window is as narrow as
-// such a frame. Nothing may be wider than the window, in two languages.
+// such a frame. Neither in English nor in German may a part be wider than the window.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

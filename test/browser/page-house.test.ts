@@ -19,15 +19,15 @@ import { type NodeWithPage, output, player, stream } from './node-with-page.js';
 import { PHONE } from './pages.js';
 
 const ROOMS_MAX = 16;
-/** A slow processor needs this many times as long as the one of this machine. */
+/** Chromium simulates a processor that is this many times slower than the one of this machine. */
 const TIMES_SLOWER = 6;
 const ONLY_OUTPUT = { kind: 'output', ref: '0' };
 /** An address that `makeHouse` makes, and at which no node listens at first. */
 const NEW_ADDRESS = '10.9.0.15';
 
 /**
- * Scrolls the thumb of the slider of all rooms to the place of the header. The result is the tag of what is
- * in front of the thumb: the header or a section.
+ * Scrolls until the thumb of the slider `Volume of all rooms` is where the header is. The result is the tag
+ * of the element in front at this place: the header or a section.
  */
 const FRONT_AT_THUMB = `(() => {
   // The style lets a touch pass through the thumb, so elementFromPoint would not find the thumb.
@@ -38,6 +38,7 @@ const FRONT_AT_THUMB = `(() => {
   scrollBy({ top: placeOf().top + placeOf().height / 2 - header.height / 2, behavior: 'instant' });
   const { left, top, width, height } = placeOf();
   const thumbWidth = ${THUMB_PX};
+  // This is the middle of the thumb.
   const x = left + thumbWidth / 2 + (width - thumbWidth) * (slider.value / slider.max);
   return document.elementFromPoint(x, top + height / 2)?.closest('header, section')?.tagName;
 })()`;
@@ -124,7 +125,7 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(await misfits(page), []);
     });
 
-    test('the house pauses and mutes all rooms, and one volume changes all volumes in proportion', async () => {
+    test('the house mutes and pauses all rooms at once, and its volume keeps their volumes in proportion', async () => {
       await openHouse(...THREE_ROOMS);
       house.room('Kitchen').change(output(0, { description: 'Kitchen', default: true, volume: 0.2 }));
       house.room('Attic').change(player('mpd', { playback_status: 'Paused' }));
@@ -165,7 +166,7 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(commandsOf(house.room('Attic')), []);
     });
 
-    test('all rooms are paused, also a room without an output, and one with a player that can only be stopped', async () => {
+    test('the button Pause all also pauses a room without an output, and a room whose player can only be stopped', async () => {
       await openHouse('Living room', 'Kitchen');
       const livingRoom = house.room('Living room');
       livingRoom.change(player('mpd', { capabilities: { ...PLAYER.capabilities, can_pause: false } }));
@@ -179,14 +180,14 @@ inOwnNetwork(import.meta.url, () => {
         await until('the room is paused', () => isDeepStrictEqual(commandsOf(node), [{ do: 'pause_all' }]));
     });
 
-    test('the label of a room, its volume and the volume of all rooms are those of the output of its player', async () => {
+    test('the card of a room, and the volume of all rooms, act on the output at which the player of the room plays', async () => {
       await openHouse('Living room');
       const node = house.room('Living room');
       // 4711 is the process of the ordinary player (`player` in node-with-page.ts).
       const playerFields = { props: { 'application.process.id': '4711' }, output: 'output-0' };
       const terrace = output(1, { description: 'Terrace', volume: 0.3 });
-      // The first stream is that of an input, which is heard at output 0. The second is that of another
-      // program, and the third is the player's.
+      // The first stream plays an input at output 0. The second belongs to another program, and the third to
+      // the player.
       const streamOfInput = stream(8, { output: 'output-0', input: 'turntable' });
       node.change(terrace, streamOfInput, stream(9, { output: 'output-1' }), stream(10, playerFields));
       const sendsToOutput = async (id: number, command: object, act: () => Promise<void>): Promise<void> => {
@@ -204,8 +205,8 @@ inOwnNetwork(import.meta.url, () => {
       await sendsToOutput(0, { do: 'mute', muted: true }, () => mute('Living room'));
       await sendsToOutput(0, { do: 'volume', volume: 0 }, () => sliderOfAll().press('Home'));
 
-      // Now no stream has the process id of the player, as with a bridge such as mpDris2. So the first
-      // stream that sounds counts, apart from the streams of inputs. It is that of the other program.
+      // Now no stream has the process id of the player, as with a bridge such as mpDris2. So the page takes
+      // the first stream that sounds and plays no input, which is that of the other program.
       node.change(player('mpd', { pid: 1 }), drop('audio.clients', '10'));
       await sendsToOutput(1, { do: 'mute', muted: true }, () => mute('Terrace'));
       await sendsToOutput(1, { do: 'volume', volume: 1 }, () => sliderOfAll().press('End'));
@@ -213,6 +214,7 @@ inOwnNetwork(import.meta.url, () => {
 
     test('a room without a sound card has neither the name nor the volume of the placeholder', async () => {
       await openHouse('Living room', 'Kitchen');
+      // The sound server has this output as a placeholder, only while it has no other one.
       house
         .room('Kitchen')
         .change(output(0, { name: 'auto_null', description: 'Dummy Output', default: true }));
@@ -271,7 +273,7 @@ inOwnNetwork(import.meta.url, () => {
       await card('Attic').getByText('Not there right now').waitFor();
     });
 
-    test('while the page connects at the second address of a room, it does not claim that the room can only be controlled on its own page', async () => {
+    test('a room is not marked as controlled only on its own page while the page connects at its second address', async () => {
       house = new HouseOfNodes(...THREE_ROOMS);
       house.addAddress('Attic', NEW_ADDRESS);
       // No node listens at NEW_ADDRESS, which is the first address of the attic now. The connection to the
@@ -298,19 +300,20 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(await card('Attic').count(), 0);
     });
 
-    test('a node that does not know the node of the page is only a link', async () => {
+    test('a room is only a link if its node does not know the node that serves the page', async () => {
       await openHouse(...THREE_ROOMS);
       const pageNode = 'Living room';
       const forgetfulNode = 'Attic';
       house.forget(pageNode, forgetfulNode);
       await page.reload();
-      // The page cannot know the state of the attic, so this room has the name that its node announces.
+      // The attic refuses the requests of this page, so the page does not know its state. The room therefore
+      // has the name that its node announces.
       await card('tonearm on attic').getByText('Can only be controlled on its own page').waitFor();
       assert.equal(await card('tonearm on attic').getByRole('slider').count(), 0);
       await card('Kitchen').getByRole('slider').waitFor();
     });
 
-    test('a node with a public host or address, or with another API, is only a link, and no public host gets a request', async () => {
+    test('a node with a public host or with another API is only a link, and the page requests nothing from the public one', async () => {
       house = new HouseOfNodes(...THREE_ROOMS);
       const forged: NodeRecord = {
         name: 'forged',
@@ -358,7 +361,7 @@ inOwnNetwork(import.meta.url, () => {
     test('the button of a room in the menu continues the player that it has paused, also if the menu was closed meanwhile', async () => {
       house = new HouseOfNodes('Living room', 'Kitchen');
       const kitchen = house.room('Kitchen');
-      // The stopped player becomes the first one of the room.
+      // The stopped player becomes the first one of the room. The button must not choose it.
       const stopped = player('airplay', { playback_status: 'Stopped', metadata: {} });
       kitchen.change(drop('players', 'org.mpris.MediaPlayer2.mpd'), stopped, player('mpd'));
       await page.goto(house.room('Living room').url);
@@ -378,7 +381,7 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(commandsOf(kitchen), [pause, { ...pause, do: 'play' }]);
     });
 
-    test('a menu of rooms that is closed while the page probes the addresses of a room opens no stream to the room', async () => {
+    test('a menu of rooms opens no stream to a room if it is closed while the page probes the addresses of this room', async () => {
       house = new HouseOfNodes(...THREE_ROOMS);
       // No node listens at NEW_ADDRESS, which is the first address of the attic now. After the attempt there
       // has failed, the page probes both addresses (src/page/room-connection.ts).
@@ -402,6 +405,7 @@ inOwnNetwork(import.meta.url, () => {
 
       await menu.click();
       await attic.getByText('Nocturne in E-flat major').waitFor();
+      // This one stream is for the menu that is open now, so the closed one has opened none.
       assert.equal(streamUrls.length, 1);
     });
 

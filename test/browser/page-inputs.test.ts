@@ -36,7 +36,7 @@ describe('the section of inputs', { skip: skipReason({ programs: ['chromium'] })
     await section.waitFor({ state: 'detached' });
   });
 
-  test('the section of inputs mutes an input, sets its volume, and chooses where it is heard', async () => {
+  test('the section of inputs has controls for the mute and the volume of an input, and for the output that plays it', async () => {
     node.change(input());
     await page.getByRole('button', { name: 'Mute Turntable' }).click();
     assert.deepEqual(await nextCommand(), { do: 'mute', target: TURNTABLE, muted: true });
@@ -52,8 +52,8 @@ describe('the section of inputs', { skip: skipReason({ programs: ['chromium'] })
       { do: 'listen', input: '40', output: 'output-0' },
       { do: 'stop-listen', input: '40', output: 'output-1' },
     );
-    // The scripted node carries out no command. By this record the page learns that the input is not heard in
-    // the living room.
+    // The scripted node carries out no command, so it publishes that the input still plays only in the
+    // kitchen.
     node.change(input({ listen: ['output-1'] }));
     await choice.selectOption('Nowhere');
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });

@@ -57,7 +57,7 @@ describe('the page in the language of the browser', { skip: skipReason({ program
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
     // Dates are English, too. This one is `checked_at` of ORDINARY (node-with-page.ts).
     await page.locator('#upgrade').getByText('Jan 1, 2026').waitFor();
-    // `openPage` has emptied this list (pages.ts). A page without its language sends no command by itself.
+    // The page sends no further command by itself. `openPage` has forgotten those of the start (pages.ts).
     assert.equal(node.backends.requests.length, 0);
   });
 });

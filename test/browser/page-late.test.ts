@@ -135,6 +135,7 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
   });
 
   test('if a page requests a file that the node no longer has, it loads the newer page', async (t) => {
+    // The node serves the files of this map. The test changes the map below, as an upgrade would.
     const files = new Map(readPageFiles(PAGE_FOLDER));
     const upgraded = new NodeWithPage({}, files).up();
     t.after(() => upgraded.close());

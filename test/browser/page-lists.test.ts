@@ -1,4 +1,5 @@
-// Tests three lists of the page on a phone: the nodes of the house, a player's tracks, and Bluetooth devices.
+// Tests three lists of the page on a phone: the nodes of the house, a player's tracks, and Bluetooth
+// devices.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -46,6 +47,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.locator('h1').waitFor();
     assert.equal(await page.locator('.house').count(), 0);
 
+    // Alone, this path would lead to another host. Behind the node's address it must stay a path.
     const strange = discoveredNode('attic', { addresses: ['2001:db8::1'], path: '//evil.example' });
     node.change(
       discoveredNode('kitchen', { self: true }),
@@ -105,7 +107,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
   });
 
-  test('undoes the removal of a track by a button in the same place, and removes a track at once when its list is closed', async () => {
+  test('undoes the removal of a track by a button in the same place, and sends a removal at once if the list is closed', async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     node.change(put('players.tracklist', VLC, { can_edit_tracks: true, tracks: TRACKS }));
     await page.clock.install();
@@ -120,6 +122,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const keep = page.getByRole('button', { name: 'Keep One' });
     assert.deepEqual(await keep.boundingBox(), place);
     await keep.click();
+    // If the button had not undone the removal of One, the page would send it in this time.
     await page.clock.runFor(UNDO_MS + 1000);
 
     await page.getByRole('button', { name: 'Remove Two' }).click();
@@ -152,7 +155,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await until('all tracks are there', async () => (await buttons.count()) === list.tracks.length);
   });
 
-  test('shows the first tracks of a player that becomes the large one before its other tracks have come', async () => {
+  test('shows the first tracks of a new large player while the request for all its tracks has no answer', async () => {
     const vlc = { identity: 'VLC', tracklist_supported: true };
     const mpd = { identity: 'MPD', tracklist_supported: true };
     node.up({ players: [player('vlc', vlc)] });
@@ -170,7 +173,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.clock.runFor(5000);
     node.change(player('vlc', { ...vlc, playback_status: 'Paused' }), player('mpd', mpd));
     await page.getByRole('article', { name: 'MPD' }).waitFor();
-    // The list is empty until its first tracks are drawn.
+    // The page has the first tracks from the stream, and draws them shortly after the card.
     await page.getByRole('button', { name: 'Play New 0' }).waitFor();
   });
 
@@ -178,7 +181,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   const button = (name: string): Locator => bluetoothCard().getByRole('button', { name, exact: true });
   const waitForText = (text: string | RegExp): Promise<void> => bluetoothCard().getByText(text).waitFor();
 
-  test('pairs a phone within a time that it shows, and lists the phone afterwards', async () => {
+  test('shows how long a phone can still be paired, and lists the phone afterwards', async () => {
     node.up({ bluetooth: [bluetooth({ known_devices: [] })] });
     await page.goto(node.url);
     await openTab('Sound');
@@ -197,10 +200,11 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Pair a phone').waitFor();
   });
 
-  test("counts down the time of a pairing by the node's clock, also if the node has no player and its clock is an hour slow", async () => {
+  test("counts down the time of a pairing by the node's clock, although that clock is an hour behind", async () => {
     await page.clock.install({ time: Date.now() + 3_600_000 });
     const pairingSeconds = 600;
     const pairing_until = new Date(Date.now() + pairingSeconds * 1000).toISOString();
+    // Without events of a player, the page knows the node's time only from the header `Date` of an answer.
     node.up({ players: [], bluetooth: [bluetooth({ pairing_active: true, pairing_until })] });
     await page.goto(node.url);
     const time = page.getByRole('dialog').getByRole('timer');
@@ -209,7 +213,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.ok(Math.abs(seconds - pairingSeconds) < 300, String(seconds));
   });
 
-  test('shows no pairing, and advises nobody to choose Bluetooth, while Bluetooth or the node is away', async () => {
+  test('shows no pairing while Bluetooth or the node is away, and no advice to choose Bluetooth while Bluetooth is away', async () => {
     const pairing_until = new Date(Date.now() + 3_600_000).toISOString();
     node.up({ players: [], audio: [], bluetooth: [bluetooth({ pairing_active: true, pairing_until })] });
     await page.goto(node.url);
@@ -225,7 +229,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await sheet.waitFor();
     await advice.waitFor();
 
-    // The page concludes from the answers to these requests whether the node is away.
+    // Without answers to these requests, the page takes the node to be away.
     await page.route('**/server', (route) => route.abort());
     await sheet.waitFor({ state: 'detached' });
     await page.unroute('**/server');
@@ -240,7 +244,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await sheet.count(), 0, 'a closed sheet stays closed');
   });
 
-  test('connects a speaker that a scan finds, disconnects and forgets a device, and switches Bluetooth on', async () => {
+  test('sends the commands of the Bluetooth section: scan, connect, disconnect, forget and power up', async () => {
     node.up();
     await page.goto(node.url);
     await openTab('Sound');
@@ -268,7 +272,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.locator('.notice').count(), 0);
   });
 
-  test('shows that a device is being connected until it is connected, and reports a device that is not connected in time', async () => {
+  test('marks the button of a device as busy until the device is connected, and reports a device that is not connected in time', async () => {
     const speaker = { ...SPEAKER, paired: true, connected: false };
     const headset = { ...speaker, address: 'AA:BB:CC:DD:EE:03', name: 'Headset' };
     node.up({ bluetooth: [bluetooth({ known_devices: [speaker, headset] })] });
@@ -283,7 +287,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
       { do: 'connect', address: speaker.address },
       { do: 'connect', address: headset.address },
     );
-    // The page waits for the devices once it has both answers.
+    // The page waits for each device from the answer to its command on.
     await page.clock.runFor(LATE_CONNECTION_MS / 2);
     await isBusy('Connect Headset').waitFor();
     node.change(bluetooth({ known_devices: [{ ...speaker, connected: true }, headset] }));
@@ -298,9 +302,9 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   });
 
   /**
-   * Each step has 4 s of the page's clock, which also goes on by itself. The record of each step says that
-   * no scan runs. The page must get an event now and then. Otherwise it would connect again, and forget what
-   * was found.
+   * Each step publishes that no scan runs, and then moves the page's clock by 4 s. The clock also goes on by
+   * itself. The events of the steps keep the connection: without events the page would connect again, and
+   * forget what was found.
    */
   const runStepsAfterScan = async (first: number, last: number): Promise<void> => {
     for (let step = first; step <= last; step += 1) {
@@ -310,7 +314,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     }
   };
 
-  test('shows a found device for half a minute after the scan, but not a device that has been forgotten since it was found', async () => {
+  test('shows a found device until half a minute after the scan, but not once the node has forgotten it', async () => {
     const found = (device: object) => put('bluetooth.discovered', SPEAKER.address, device);
     await page.clock.install();
     node.up({ bluetooth: [bluetooth({ scanning: true, known_devices: [] })] });
@@ -326,7 +330,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
 
     node.change(found({ ...SPEAKER, connected: false }));
     await button('Connect Speaker').waitFor();
-    // Four steps take half of the half minute. The rest is a reserve for a busy machine.
+    // Four steps take 16 s of the 30 s. The rest is a reserve for a busy machine.
     await runStepsAfterScan(1, 4);
     assert.equal(await button('Connect Speaker').count(), 1);
     await runStepsAfterScan(5, 8);
@@ -345,9 +349,10 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     node.backends.answer = { ok: true, value: {} };
     await button('Connect Speaker').click();
     await commandsAre({ do: 'connect', address: SPEAKER.address });
+    // All eight steps take 32 s, so only the connection keeps the device in the list.
     await runStepsAfterScan(6, 8);
     await button('Connect Speaker').and(page.locator('[aria-busy=true]')).waitFor();
-    // The notice lasts ten seconds of the page's clock, so it is looked for after each step.
+    // The notice lasts ten seconds of the page's clock, so the test checks for it after each step.
     const notice = page.getByText('Connect Speaker did not work: there was no answer in time');
     for (let step = 9; step <= 20 && !(await notice.isVisible()); step += 1)
       await runStepsAfterScan(step, step);

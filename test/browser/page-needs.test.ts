@@ -32,7 +32,7 @@ describe('the header line for what needs a person', { skip: skipReason({ program
     assert.deepEqual(await markedTabs(), []);
   });
 
-  test('the line names the worst problem and the number of others, and a touch of the line leads to this problem', async () => {
+  test('the line names the worst problem and counts the others, and a touch leads to the worst one', async () => {
     await openPage({ systemd: [failedUnit] });
     await headerLine()
       .getByText(/AirPlay receiver.*: Failed/)
@@ -77,6 +77,7 @@ describe('the header line for what needs a person', { skip: skipReason({ program
       upgrade: { ...SETTINGS.upgrade, enabled: false },
       bind: ['127.0.0.1'],
     };
+    // These are the backends whose settings have changed.
     node.gateway.reconfigure(settings, ['systemd', 'upgrade']);
     await headerLine().waitFor({ state: 'detached' });
     assert.deepEqual(await markedTabs(), []);

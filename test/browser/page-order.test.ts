@@ -127,7 +127,7 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
     assert.equal(await button('Previous').isEnabled(), false);
   });
 
-  test('a long title takes two lines until a touch shows all of it, and a name that is written from right to left keeps its beginning', async () => {
+  test('a long title is cut after two lines until a touch, and a long Hebrew name is cut at its end', async () => {
     const long = 'A title that is far too long for two lines, '.repeat(4);
     const players = [player('mpd', { metadata: { 'xesam:title': long } })];
     await openPage({ players, audio: [output(0, { description: 'מילה ארוכה '.repeat(20) })] });
@@ -161,7 +161,7 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
   test('the last position is the end of the track, also if the length of the track is no whole number of seconds', async () => {
     const metadata = { 'mpris:length': '100600000', 'xesam:title': 'Nocturne' };
     await openPage({ players: [player('mpd', { metadata, playback_status: 'Paused' })] });
-    // While the command has no answer, the page keeps displaying the position of the key.
+    // While the command has no answer, the page displays the position that the key has chosen.
     const commandAnswer = node.backends.hold();
     const slider = page.getByRole('slider', { name: /^Position in/ });
     await slider.press('End');
@@ -172,7 +172,7 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
     commandAnswer.resolve({ ok: true, value: {} });
   });
 
-  test('the slider of a running position keeps its text for screen readers while the slider has the focus, and changes the text again afterwards', async () => {
+  test('a running position changes the text for screen readers only while its slider does not have the focus', async () => {
     await openPage();
     const slider = page.getByRole('slider', { name: /^Position in/ });
     const announced = (): Promise<string | null> => slider.getAttribute('aria-valuetext');

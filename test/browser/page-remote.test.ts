@@ -75,12 +75,12 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   const REST_OF_TRACK_SECONDS = 263 - 83;
   /** The fade takes this long by default (`FADE_MS` in src/page/sleep.tsx). */
   const FADE_SECONDS = 20;
-  /** The next command must be a sleep of `secondsAtBegin`, less the time since `beganMs`. */
+  /** Asserts that by the next command, the music ends `secondsAtBegin` after `beganMs`. */
   const assertSleepIn = async (secondsAtBegin: number, beganMs: number): Promise<void> => {
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
     const secondsNow = secondsAtBegin - (Date.now() - beganMs) / 1_000;
-    // At some time between `beganMs` and now, the page has calculated the minutes. Its estimate of the
-    // node's time may be wrong by a second.
+    // The page has calculated the minutes later than `beganMs` and before now. Its estimate of the node's
+    // time may be wrong by a second.
     const mostMinutes = (secondsAtBegin + 1) / 60;
     const leastMinutes = (secondsNow - 1) / 60;
     assert.ok(minutes > leastMinutes && minutes < mostMinutes, String(minutes));
@@ -138,6 +138,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     for (const level of levels)
       await until(`the level ${level} is shown`, async () => {
         const peak = [level];
+        // No meter shows the level of an input, but this level must not draw the page either.
         node.gateway.listener.level(
           JSON.stringify({ outputs: [{ id: 0, peak }], inputs: [{ id: 9, peak }] }),
         );
@@ -163,6 +164,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await cards.count(), 2);
     const slider = cards.getByRole('slider', { name: 'Volume of Radio' });
     await slider.focus();
+    // The first press reaches the limit, and the others must not go beyond it.
     for (let presses = 0; presses < 9; presses += 1) await page.keyboard.press('ArrowRight');
     await until('the node gets the limit', () =>
       commands().some((command) => 'volume' in command && command.volume === 0.5),
@@ -175,7 +177,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     );
   });
 
-  test("the volume of the playing output is in the foot of a phone's page, or beside the player at a desk, and the player's own volume is under More", async () => {
+  test("the volume of the playing output is in the foot on a phone and beside the player at a desk, and the player's own volume is under More", async () => {
     await open();
     const setToZero = { do: 'volume', target: KITCHEN, volume: 0 };
     await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
@@ -194,7 +196,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await playerVolume.waitFor();
   });
 
-  test('the volume in the foot is that of the output that sounds if the player has no stream of its own', async () => {
+  test('if the player has no stream of its own, the foot has the volume of the output that sounds', async () => {
     // A bridge, such as mpDris2, has another process id than the player that makes the sound.
     await open({ players: [player('mpd', { pid: 1 })] });
     await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
@@ -290,7 +292,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await open({ audio, players: [player('mpd', { rate })] });
     await page.locator('.hero').getByRole('button', { name: 'Sleep' }).tap();
     await page.getByRole('dialog').getByRole('button', { name: 'End of the track' }).tap();
-    // The fade takes as long at any rate.
+    // The fade takes the same time for a slow player.
     await assertSleepIn(REST_OF_TRACK_SECONDS / rate - FADE_SECONDS, beganMs);
   });
 
@@ -318,7 +320,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await open({ players: [player('mpd', withTitle('Second')), player('vlc', withTitle('First'))] });
     await page.setViewportSize(DESK.viewport);
     const position = (title: string) => page.getByRole('slider', { name: `Position in ${title}` });
-    // The large player is one that plays. After this change, only the player of `First` plays.
+    // A player that plays becomes the large one. After this change, only the player of `First` plays.
     node.change(player('mpd', { ...withTitle('Second'), playback_status: 'Paused' }));
     await page.mouse.move(...(await spotOn(position('First'), 0.3)));
     await page.mouse.down();
@@ -464,10 +466,11 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await advice.waitFor();
   });
 
-  test('an icon for the home screen opens the address at which it was made, and each such address has an icon of its own', async () => {
+  test('an icon for the home screen opens the address at which it was made, also beside the icons of other addresses', async () => {
     const session = await page.context().newCDPSession(page);
     for (const query of ['', '?view=house', '?view=now']) {
       await open({}, query);
+      // A browser takes pages with the same `id` for one app, which has one icon.
       const { manifest } = await session.send('Page.getAppManifest');
       assert.deepEqual([manifest?.startUrl, manifest?.id], [node.url + query, node.url + query]);
     }
@@ -512,6 +515,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.setViewportSize(DESK.viewport);
     await page.getByRole('button', { name: 'Node', exact: true }).waitFor();
     await page.locator('#system .health').waitFor();
+    // The unit of the system is the last one. The page offers no commands for it.
     await page.locator('.service').nth(6).getByText('View only').waitFor();
     assert.equal(await page.locator('#system .lines').isVisible(), false, 'all is well');
     // If the columns were not balanced, the highest one would be much higher than the screen.

@@ -96,7 +96,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Check now').waitFor();
   });
 
-  test('still shows the last step of an upgrade after the node has forgotten this step, and offers the log of a failed upgrade', async () => {
+  test('remembers the last step of an upgrade when the node has forgotten it, and offers the log of a failed upgrade', async () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
     node.change(...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
     const progress = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
@@ -140,7 +140,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  test('shows the first eight of many streams until a button shows all, and shows all again after an outage of the sound server', async () => {
+  test('shows eight of many streams until a button shows all, and still shows all after an outage of the sound server', async () => {
     const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
     /**
@@ -157,7 +157,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     // node-with-page.ts). With these eight there are nine.
     node.change(...streams(100, 107));
     await streamsAre(9);
-    // The page draws a single further row instead of the button (`FIRST_ROWS` in src/page/streams.tsx).
+    // Instead of a button for one row, the page draws this row (`FIRST_ROWS` in src/page/streams.tsx).
     assert.equal(await page.locator('.fold').count(), 0, 'no button hides the ninth stream');
 
     node.change(...streams(108, 150));
@@ -219,7 +219,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.mouse.move(box.x + 60, box.y + 60, { steps: 4 });
   };
 
-  test('ends the drag of a stream that ends meanwhile', async () => {
+  test('stops the drag of a stream when this stream ends', async () => {
     node.change(stream(100));
     await page.getByText('Stream 100', { exact: true }).waitFor();
     await dragFirstStream();
@@ -237,8 +237,9 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsAre(MUTE_LIVING_ROOM);
   });
 
-  test('ends the drag of a slider once the node does not answer, and ignores the mouse until the node answers again', async () => {
-    // A keep-alive of the stream is a sign of life, which would enable the controls within this test.
+  test('stops the drag of a slider when the node no longer answers, and ignores the mouse until it answers again', async () => {
+    // Each keep-alive of the stream is a sign of life, which would enable the controls again. So the page
+    // requests one only every 120 s, which is longer than this test.
     await page.route('**/events?*', (route) =>
       route.continue({ url: route.request().url().replace('keepalive=10', 'keepalive=120') }),
     );
@@ -250,7 +251,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const slider = page.getByRole('slider', { name: 'Volume on Living room' });
     await page.mouse.move(...(await spotOn(slider, 0.42)));
     await page.mouse.down();
-    // Besides the requests for a stream, only these requests fail. Commands would reach the node.
+    // From now on the page gets no sign of life, but a command would still reach the node.
     await page.route('**/server', (route) => route.abort());
     await until('the slider is disabled', () => slider.isDisabled());
     const cursor = await page.evaluate(

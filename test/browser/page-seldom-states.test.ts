@@ -31,7 +31,7 @@ const MANY_STREAMS = Array.from({ length: STREAM_COUNT }, (_, index) =>
 /** The page shows this many streams at first (page/streams.tsx). */
 const FIRST_ROWS = 8;
 
-/** The middle of a handle, from its corner. */
+/** The distance from a handle's corner to its middle, to the right and down. */
 const HANDLE_MIDDLE_PX = 22;
 
 const TRACKS = ['One', 'Two'.repeat(99)].map((title, index) => ({
@@ -65,6 +65,7 @@ const STATES: Readonly<Record<string, State>> = {
     },
   },
   'no-card': {
+    // A sound server makes this sink as a placeholder while it has no card.
     node: { audio: [...WITHOUT_OUTPUTS, output(0, { name: 'auto_null' })] },
     // The page is opened afterwards, so it gets this detail in the snapshot.
     prepare: (node) => node.health('audio', 'up', 'The sound server sees no sound card: the kernel has none'),
@@ -128,6 +129,7 @@ const STATES: Readonly<Record<string, State>> = {
     },
   },
   pairing: {
+    // This end of the pairing is so far away that the test cannot reach it.
     node: { bluetooth: [bluetooth({ pairing_active: true, pairing_until: '2126-01-01T10:00:00Z' })] },
     act: (page) => page.getByRole('dialog', { name: 'Pair a phone' }).waitFor(),
   },
@@ -163,6 +165,7 @@ const STATES: Readonly<Record<string, State>> = {
       assert.ok(box);
       await page.mouse.move(box.x + HANDLE_MIDDLE_PX, box.y + HANDLE_MIDDLE_PX);
       await page.mouse.down();
+      // A drag begins after a movement of 6 px (page/streams.tsx).
       await page.mouse.move(box.x + 60, box.y + 60, { steps: 2 });
       await page.locator('.tray').waitFor();
     },
@@ -170,7 +173,7 @@ const STATES: Readonly<Record<string, State>> = {
   restarting: {
     act: async (page, node) => {
       await node.close();
-      // The page cannot know whether the service comes back, so it says that the service has ended.
+      // A service that restarts ends first. The page cannot know that it comes back.
       await page.getByText('Service ended', { exact: true }).waitFor();
     },
   },

@@ -70,7 +70,7 @@ const STATES: Readonly<Record<string, State>> = {
       ],
     },
     act: async (page) => {
-      // The player `spotifyd` has this name, because its record here has no other `identity`.
+      // This is `spotifyd`: a player has this name if its row above has no `identity`.
       await page.getByRole('button', { name: 'More of Music Player Daemon' }).first().click();
       await page.locator('.rows .transport').waitFor();
     },

@@ -110,7 +110,7 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     await waitForOneStream(node);
   });
 
-  test('a tab that has taken over keeps the newest state when the node goes away', async () => {
+  test('a tab that has taken over the stream keeps the newest state when the node goes away', async () => {
     const proxy = await startProxy(node.port);
     const [first, second] = (await openTabs(2, `http://127.0.0.1:${proxy.port}/ui`)) as [Page, Page];
     await waitForConnected(second);
@@ -134,9 +134,8 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     await waitForOneStream(node);
     await proxy.close();
     for (const tab of everyTab) await tab.getByText('Connection lost').waitFor();
-    // A tab notices the node's return by its HEAD requests (src/page/presence.ts), so the test makes these
-    // requests fail. Without the button, the tabs would wait for the next attempt of the stream
-    // (src/client/stream.ts).
+    // A tab would notice by its HEAD requests that the node is back, and would reconnect without the button
+    // (src/page/presence.ts). So the test makes these requests fail.
     for (const tab of everyTab)
       await tab.route('**/server', (route) =>
         route.request().method() === 'HEAD' ? route.abort() : route.continue(),
@@ -169,6 +168,7 @@ test('many frames of the page in a page of another site are live', {
   });
   const dashboard = await context.newPage();
   await dashboard.goto(origin);
+  // The first frame is the dashboard itself.
   const frames = dashboard.frames().slice(1);
   assert.equal(frames.length, TABS);
   await waitForVolume(FIRST_VOLUME_PERCENT, frames);

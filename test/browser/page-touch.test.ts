@@ -18,7 +18,7 @@ const FURTHER_AUDIO = Array.from({ length: 8 }, (_, index) => [
 
 /** The volume of the living room in `ORDINARY`. */
 const START_VOLUME = 0.42;
-/** A finger that moves this far sideways and 200 px up moves at an angle of 20 degrees. */
+/** A finger that moves this far sideways and 200 px up moves at 20 degrees to the vertical. */
 const SIDEWAYS_AT_20_DEGREES_PX = 73;
 
 /** Each volume is higher than the one before by at most 10 %. */
@@ -87,7 +87,7 @@ describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, 
     });
     // The finger has moved only a little, so the volume is not far below the first one.
     assert.ok((sentValues().at(-1) ?? 0) > 0.15, sentValues().join());
-    // A finger that has hardly moved may still scroll, so its movement to the right has sent nothing.
+    // The first movement, 6 px to the right, has sent nothing, because it may begin a scroll.
     assert.ok((sentValues()[0] ?? 1) < START_VOLUME, sentValues().join());
   });
 
@@ -183,7 +183,7 @@ describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, 
       assert.ok((sentValues()[0] ?? Number.NaN) < 40_000_000, sentValues().join());
     });
 
-  test('the slider shows the position in the next track at the end of a drag that has outlasted its track', async () => {
+  test('if another track begins during a drag, the slider shows the position in this track after the drag', async () => {
     await openTab('Music');
     const [x, y] = await spotOn(slider(/^Position in/).first(), 0.6);
     await finger.down([x, y]);

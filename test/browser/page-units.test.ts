@@ -14,7 +14,7 @@ import { answerChecksAtOnce, commands, node, openTab, PHONE, page, pageForEach }
 /** A notice that nobody touches is displayed for 10 s (notices.tsx). */
 const LONGER_THAN_NOTICE_MS = 11_000;
 const MPD = { description: 'MPD' };
-/** A unit runs unless its record has another state. */
+/** `service` makes the record of a unit that runs, so no field has to change. */
 const RUNNING = MPD;
 const STOPPED = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
 
@@ -40,7 +40,7 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
   const sentVerbsAre = (expected: string): Promise<unknown> =>
     until(`the commands are ${expected}`, () => sentVerbs() === expected);
 
-  test('a unit on the page can be stopped while it starts, and its start is then no failure', async () => {
+  test('a unit on the page can be stopped while it starts, and the page reports no failure of the start', async () => {
     await open(STOPPED);
     const startAnswer = node.backends.hold();
     await button('Start').click();
@@ -50,6 +50,7 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     node.backends.answer = { ok: true, value: {} };
     await button('Stop').click();
     await sentVerbsAre('start,stop');
+    // The stop cancels the start, so the node answers the start with a refusal.
     const startResponse = page.waitForResponse('**/mpd.service/start');
     startAnswer.resolve({ ok: false, error: { fault: 'refused', detail: 'The job ended canceled' } });
     await stateIs('Stopping');
@@ -124,7 +125,7 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     }
   });
 
-  test('a unit on the page can be stopped while somebody else starts it, has no enabled button while it stops, and is displayed as restarted after a restart', async () => {
+  test('the page lets people stop a unit that is starting, disables the buttons while it stops, and reports its restart', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
     await stateIs('Starting');
     assert.equal(await button('Stop').isEnabled(), true);
@@ -138,11 +139,12 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     publish(RUNNING);
     await button('Restart').click();
     await sentVerbsAre('restart');
+    // The unit's own state is the same after the restart, so the page says "Restarted" for a moment only.
     await stateIs('Restarted');
     await stateIs('Running');
   });
 
-  test('a notice on the page names a unit that could not start and the reason, until the unit runs or some time has passed', async () => {
+  test('a notice on the page names a unit that could not start, and says why, until the unit runs or some time has passed', async () => {
     await page.clock.install();
     await open(STOPPED);
     const detail = 'The job ended failed: Main process exited, code=exited, status=1/FAILURE';

@@ -1,5 +1,5 @@
-// Tests the texts of the page: uncut letters, failures, headings, the order of units, a volume beyond the end
-// of its slider, and the name on a home screen.
+// Tests the texts of the page: uncut letters, failures, headings, the order of units, a volume beyond the
+// end of its slider, and the name on a home screen.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -27,7 +27,8 @@ interface AppManifest {
 describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  test('cuts the lower end of no letter, in the name of the node and on a wall', async () => {
+  test('shows all letters whole, in the name of the node and on a wall', async () => {
+    // Letters such as g, y and p reach below the line.
     await openPage({ players: [player('mpd', { metadata: { 'xesam:title': 'gypsy jug' } })] });
     const isWhole = (selector: string) =>
       page.evaluate<boolean>(`(${IS_WHOLE})(document.querySelector('${selector}'))`);
@@ -42,6 +43,8 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const detail = 'org.mpris.MediaPlayer2.mpd did not pause: not logged in (org.example.Error)';
     node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    // The page puts these characters around a foreign text, so that its writing direction changes nothing
+    // around it (`isolated` in language.ts).
     const isolatedReason = '\u2068not logged in\u2069';
     await page.getByText(`Pause did not work: ${isolatedReason}`, { exact: true }).waitFor();
   });
@@ -51,6 +54,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await node.close();
     await page.getByText('Service ended', { exact: true }).waitFor();
     await page.locator('.banner').getByText('If it only restarts').waitFor();
+    // The page says "by itself" only during a reboot or an upgrade.
     assert.equal(await page.getByText('by itself').count(), 0);
   });
 

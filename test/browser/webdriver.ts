@@ -20,8 +20,8 @@ export const COMMANDS = {
 type Command = keyof typeof COMMANDS;
 
 /**
- * The time-outs are in ms. The browser's error after a time-out says little. Within `until`, the error also
- * says what the test waited for.
+ * The time-outs are in ms. The browser's error after a time-out says little, but `until` adds what the test
+ * waited for.
  */
 export const CAPABILITIES = {
   acceptInsecureCerts: true,
@@ -118,6 +118,7 @@ export class WebDriverPage {
 
   /** Resolves with the expression's value, also if that is a promise. */
   async evaluate<T>(expression: string): Promise<T> {
+    // The browser adds this argument: a function that the script must call at its end.
     const script = `const done = arguments[0];
       Promise.resolve().then(() => (${expression})).then((value) => done({ value }), (error) => done({ error: String(error) }))`;
     const answer = await this.#browser.send('evaluate', { script, args: [] });
@@ -145,12 +146,12 @@ export class WebDriverPage {
     await until(`"${text}" is shown`, async () => (await this.text()).includes(text));
   }
 
-  /** All text that is shown. */
+  /** All displayed text. */
   text(): Promise<string> {
     return this.evaluate('document.body.innerText');
   }
 
-  /** True while the element is shown and can be used. */
+  /** True while the element is displayed and can be used. */
   has(role: Role, name: string): Promise<boolean> {
     return this.#evaluateFor(role, name, "element !== undefined && !element.matches(':disabled')");
   }
@@ -173,7 +174,10 @@ export class WebDriverPage {
     return this.evaluate(`((element) => ${expression})((${FIND})(${selector}, ${JSON.stringify(name)}))`);
   }
 
-  /** The place at a fraction of an element's width, once the element stands still and nothing covers it. */
+  /**
+   * The place at a fraction of an element's width, once the element stands still and nothing covers it. On a
+   * slider it is the middle of the thumb at this fraction of the thumb's way.
+   */
   spotOf(role: Role, name: string, fraction = 0.5): Promise<Spot> {
     const spotScript = `(async () => {
       element.scrollIntoView({ block: 'center', behavior: 'instant' });

@@ -22,6 +22,7 @@ for (const [bind, interfaces, ...sentences] of [
   [['eth0'], HOUSE, 'open http://10.0.0.2:80/ (eth0)'],
   [['10.0.0.3'], HOUSE, 'open http://10.0.0.3:80/ (eth0)'],
   [['fd00::2'], HOUSE, 'open http://[fd00::2]:80/ (eth0)'],
+  // The sentence has one address of each interface: the first one that people can open.
   [['all'], HOUSE, 'open http://10.0.0.2:80/ (eth0) or http://[fd00::3]:80/ (wlan0)'],
   [['0.0.0.0'], HOUSE, 'open http://10.0.0.2:80/ (eth0)'],
   [['all'], { lo: LO }, LOCAL.replace('cannot reach it', 'can reach it once this one is on a network')],

@@ -13,7 +13,10 @@ import { type RequestedStream, type ScriptedNode, scriptedNode, settle } from '.
 const LONG_MS = 60_000;
 /** The client gives up a stream that is silent for this time. */
 const SILENCE_MS = 15_000;
-/** `retry` of the streams. After a first loss the client waits between half of this and all of it. */
+/**
+ * `retry` of the streams. After a first loss the client waits between half of this and all of it. If the
+ * next attempt fails, too, the client then waits up to twice as long.
+ */
 const RETRY_MS = 3000;
 
 /** The pause before power and upgrade are fetched again. */
@@ -30,7 +33,7 @@ interface TestedClient extends ScriptedNode {
   event: RequestedStream['event'];
 }
 
-/** The first requests for a stream get `refusals`. */
+/** The first requests for a stream get these `refusals` as responses, and no stream. */
 async function openClient(
   t: TestContext,
   options: ConnectOptions = {},
@@ -108,7 +111,7 @@ describe('the client connects', () => {
     });
   }
 
-  test('when a backend comes up whose events the client requests, the client fetches the state that is in no event', async (t) => {
+  test('the state that is in no event is fetched when its backend comes up, if the client requests events of this backend', async (t) => {
     for (const [options, expected] of [
       [{}, ['/server', '/power/', '/upgrade']],
       [{ backend: ['audio', 'power'] }, ['/server', '/power/']],
@@ -127,7 +130,8 @@ describe('the client connects', () => {
 
   test('the client fetches the power actions again after a mark and after a restart of power, but not for a new detail', async (t) => {
     const client = await openLiveClient(t);
-    // Only the first of these events has a new id. So the snapshot of the last row stays incomplete.
+    // An event with a new id would complete a snapshot. These events all have one id, so the snapshot of the
+    // last row stays incomplete.
     const sendPower = (event: object) =>
       client.event('b-1', 'backend.updated', { backend: 'power', state: 'up', ...event });
     const requestCount = () => client.requests.filter((path) => path === '/power/').length;
@@ -143,7 +147,7 @@ describe('the client connects', () => {
       await sendPower(event);
       assert.equal(requestCount(), expectedCount, what);
     }
-    // In a snapshot, an event with the detail follows the mark.
+    // In a snapshot, an event with the backend's real detail follows the mark. It completes this snapshot.
     await client.event('', 'backend.updated', snapshotMark('power'));
     await client.event('b-2', 'backend.updated', { backend: 'power', state: 'up', ...resting });
     assert.equal(requestCount(), 3);
@@ -238,6 +242,7 @@ test('the client fetches the power actions again if the backend has gone and com
   await client.stream().end();
   await client.tick(RETRY_MS);
   assert.equal(requestCount(), 2, 'nothing is requested while the connection is lost');
+  // The client still knows the backend as up, so it requests without an event of the backend.
   await sendHello(client.stream());
   assert.equal(requestCount(), 3);
   await client.stream().send(power('up'));
@@ -272,6 +277,7 @@ describe('a snapshot', () => {
     for (const backend of [...new Set(EVENTS.map(([backend]) => backend)), 'power'])
       await client.event('', 'backend.updated', snapshotMark(backend));
     for (const [, , type, data] of EVENTS) await client.event('', type, data);
+    // The first event with an id completes the snapshot.
     await client.event('b-1', 'server.info', 'love');
     assert.deepEqual(filledSlices(client), slices);
     return client;
@@ -282,6 +288,7 @@ describe('a snapshot', () => {
     [
       'at the beginning of a stream',
       async (client: TestedClient) => {
+        // This opens another stream, and empties the slices of the levels.
         client.live.setLevels(true);
         await settle();
         await sendHello(client.stream());
@@ -464,9 +471,10 @@ describe('the connection is lost', () => {
     ['when the client gets an invalid event', 'not-the-service', ({ stream }) => stream().send(NONSENSE)],
   ];
   for (const [what, code, lose] of losses) {
-    test(`the connection is lost at once ${what}; the state stays known, and the connection is made again`, async (t) => {
+    test(`a connection that is lost ${what} is made again, and the client keeps the state meanwhile`, async (t) => {
       const client = await openLiveClient(t);
       await client.event('b-1', 'audio.output.updated', [record(1)]);
+      // A sign of life just before the bound begins a new silence.
       await client.tick(SILENCE_MS - 1);
       await client.stream().send('event: server.info\ndata: "love"\n\n');
       assert.equal(client.live.state.connection.status, 'live');
@@ -492,7 +500,7 @@ describe('the connection is lost', () => {
     });
   }
 
-  test('a lost connection is made again with its last id, but without an id after an invalid event', async (t) => {
+  test('a lost connection is made again with the id of its last event, but without an id after an invalid event', async (t) => {
     const client = await openLiveClient(t);
     await client.event('b-1', 'audio.output.updated', [record(1)]);
     await client.event('b-2', 'server.info', 'love');
@@ -555,7 +563,7 @@ describe('the connection is lost', () => {
     ['has a control character', 'b-\u0007'],
     ["is larger than a request's head may be", 'b'.repeat(20_000)],
   ] as const) {
-    test(`a lost connection is made again with a snapshot if its id ${what}`, async (t) => {
+    test(`a lost connection is made again with a snapshot if the id of its last event ${what}`, async (t) => {
       const client = await openLiveClient(t);
       await client.event(id, 'audio.output.updated', [record(1)]);
       await client.stream().end();
@@ -576,7 +584,7 @@ describe('the connection is lost', () => {
     ['an error of another program', answer(502, 'text/html', ''), 'not-the-service', 502],
   ];
   for (const [what, response, code, problemStatus] of refusals) {
-    test(`a first attempt that gets ${what} leaves the client connecting, with the reason, and is followed by another`, async (t) => {
+    test(`a client whose first attempt gets ${what} stays connecting, with the reason, and tries again`, async (t) => {
       const client = await openClient(t, {}, response);
       const { status, problem } = client.live.state.connection;
       const expected = ['connecting', `urn:tonearm:problem:${code}`, problemStatus];
@@ -611,7 +619,7 @@ describe('a browser', () => {
     assert.equal(client.streams.length, 2);
   });
 
-  test('a page that becomes visible after a sleep drops its connection, and one that becomes visible without a connection reconnects at once', async (t) => {
+  test('a page that becomes visible drops a connection that was silent for long, and reconnects at once if it has none', async (t) => {
     const { document } = simulateBrowser(t);
     const client = await openLiveClient(t);
 
@@ -626,6 +634,7 @@ describe('a browser', () => {
       'a short time in the background changes nothing',
     );
 
+    // The timers of a sleeping device stand still, so only the date changes.
     t.mock.timers.setTime(Date.now() + LONG_MS);
     document.dispatchEvent(new Event('visibilitychange'));
     await settle();
@@ -662,7 +671,7 @@ describe('reconnect()', () => {
     assert.equal(client.streams.length, 2);
 
     await sendHello(client.stream());
-    // The next two attempts fail.
+    // The next two attempts fail. The wait does not grow, because each call of reconnect() resets it.
     client.refusals.push(new Response('', { status: 502 }), new Response('', { status: 502 }));
     await client.tick(RETRY_MS + 1);
     await client.stream().end();
@@ -741,7 +750,7 @@ test('close() within a listener of the loss leaves no wait that would keep a pro
       if (connection.status === 'lost') client.live.close();
     },
   });
-  // The length of each wait has a random part.
+  // The client calls this function for the length of each wait, so no call means no wait.
   const random = t.mock.method(Math, 'random');
   await client.stream().end();
   assert.equal(client.live.state.connection.status, 'closed');

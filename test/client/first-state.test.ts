@@ -56,6 +56,7 @@ describe('the first state', () => {
   test('is ready without the record of /server if this record cannot be read', async (t) => {
     const { outcomes, sendMark } = await openConnection(t);
     await sendMark('b-1', 'audio');
+    // Neither a host name nor an output is known.
     assert.deepEqual(outcomes, ['undefined ']);
   });
 
@@ -76,7 +77,7 @@ describe('the first state', () => {
     assert.equal(bySignal.stream.aborted, true);
   });
 
-  test('never comes on a connection whose signal has aborted already', async () => {
+  test('fails on a connection whose signal has already aborted', async () => {
     const node = scriptedNode();
     const live = connect(tonearm('http://node', node), { signal: AbortSignal.abort() });
     await assert.rejects(live.ready, { code: 'aborted', message: 'The connection was closed' });

@@ -1,4 +1,5 @@
-// The client's parser follows the HTML standard (9.2.5 and 9.2.6), however a stream is cut.
+// The client's parser follows the HTML standard (9.2.5 and 9.2.6), however a stream is cut. The tests
+// use this parser through consumer/parser.ts, which decodes bytes as client/stream.ts does.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -67,7 +68,7 @@ const ROWS: readonly Row[] = [
 
 /**
  * Streams, and the time that a browser waits afterwards before it reconnects. A `retry` line counts only if
- * it has ended and its value is digits.
+ * it has ended and its value is digits. One space after the colon does not belong to the value.
  */
 const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
   ['retry: 2500\n', 2500],
@@ -97,7 +98,7 @@ for (const [stream, retryMs] of RETRIES) {
     assert.equal(parse([Buffer.from(stream)], '').retryMs, retryMs));
 }
 
-test('a reconnection sends the id of the last complete block, or without such a block the id from before', () => {
+test('a reconnection sends the id of the last complete block, or, without such a block, the id that opened the connection', () => {
   assert.equal(parse([], 'a').lastEventId, 'a');
   assert.equal(parse([Buffer.from('id: b\ndata: 1\n\nid: c\ndata: 2\n')], 'a').lastEventId, 'b');
 });

@@ -1,5 +1,5 @@
-// Tests every function of the client against the daemon's own table of operations, and with responses that
-// are not valid answers.
+// Tests that each function of the client sends what the daemon's table of operations demands, and what a
+// call does if its answer is not valid.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -13,6 +13,7 @@ import { allowedValues, parametersOf } from '../../src/protocol/actor/parameters
 import { EXAMPLE_BODIES } from '../gateway/example-bodies.js';
 
 const NODE = 'http://node.local:8018';
+/** A name with characters that a path must encode. */
 const NAME = 'a/b c#é';
 
 interface Sent {
@@ -79,7 +80,7 @@ describe('each function of the client', () => {
     assert.deepEqual(sent, []);
   });
 
-  test('a function that reads a log requests the given number of lines', async () => {
+  test('a function that reads a log requests as many lines as its options demand', async () => {
     const { node, sent } = openClient();
     await node.unitLog('user', 'mpd.service', { lines: 5 });
     assert.equal(sent.map(({ path }) => path).join(), '/services/user/mpd.service/log?lines=5');
@@ -101,7 +102,7 @@ describe('each function of the client', () => {
 });
 
 describe('the options of a call', () => {
-  test('add headers to those of the node, and leave the node as it was', async () => {
+  test('add or replace headers for one call, and leave those of the node as they were', async () => {
     const received: (readonly [string | null, string | null])[] = [];
     const fetch = async (_input: unknown, init: RequestInit = {}): Promise<Response> => {
       const headers = new Headers(init.headers);
@@ -119,7 +120,7 @@ describe('the options of a call', () => {
     ]);
   });
 
-  test('leave the default time-out of a request as it is if their `timeoutMs` is undefined', async (t) => {
+  test('keep the default time-out if `timeoutMs` is undefined', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const fetch = (_input: unknown, { signal }: RequestInit = {}): Promise<Response> =>
       new Promise((_resolve, reject) => {
@@ -132,7 +133,7 @@ describe('the options of a call', () => {
     await assert.rejects(call, { code: 'unreachable', message: 'No answer within 15000 ms' });
   });
 
-  test('end a request by their signal, and the call rejects with a problem that names the reason', async (t) => {
+  test('end a call when their signal aborts, and the call rejects with the reason of the signal', async (t) => {
     const server = createServer(() => undefined).listen(0, '127.0.0.1');
     t.after(() => server.close());
     await once(server, 'listening');
@@ -145,6 +146,7 @@ describe('the options of a call', () => {
     controller.abort(new Error('no longer wanted'));
     const aborted = { name: 'ProblemError', code: 'aborted', status: 0, message: 'no longer wanted' };
     await assert.rejects(call, aborted);
+    // The signal has already aborted before this call.
     await assert.rejects(node.with({ signal: controller.signal }).outputs(), aborted);
   });
 });
@@ -167,7 +169,10 @@ describe('answers', () => {
   const tooLarge = () => new Response('<h1>431</h1>', { status: 431, statusText: 'Too large' });
   const withoutDetail = () => problem({ ...document, detail: '' }, 409, '; charset=utf-8');
   const unchanged = { status: 409, code: 'no-volume', message: 'None', problem: document };
-  /** The problem of a body that cannot be parsed has the status 0, whatever status the answer had. */
+  /**
+   * The error of a body that is no JSON has the status 0, because the parser's error does not contain the
+   * status of the answer. If the client does not parse the body, the error has the status of the answer.
+   */
   const notTheService = { status: 0, code: 'not-the-service' };
   type Row = readonly [what: string, answer: () => Response, expected: object];
   const problems: readonly Row[] = [
@@ -279,11 +284,11 @@ describe('a base URL', () => {
   const WRONG_URLS =
     'localhost:8018 node.local 192.168.1.5:8018 //node http:// ftp://node http://a:99999 http://me@node';
   for (const base of [...WRONG_URLS.split(' '), '']) {
-    test(`${JSON.stringify(base)} is a TypeError at once outside of a page`, () =>
+    test(`may not be ${JSON.stringify(base)} outside of a page`, () =>
       assert.throws(() => tonearm(base), TypeError));
   }
 
-  test('is optional in a page', (t) => {
+  test('is optional in a page, but a wrong one is refused there, too', (t) => {
     Object.defineProperty(globalThis, 'location', { value: {}, configurable: true });
     t.after(() => Reflect.deleteProperty(globalThis, 'location'));
     assert.equal(tonearm().coverUrl('x'), '/players/x/cover');

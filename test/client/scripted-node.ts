@@ -26,11 +26,11 @@ export interface ScriptedNode {
   /** The headers of the next streams. */
   readonly streamHeaders: Headers;
   /**
-   * Answers to all other requests, by path: the record, or the whole response. A path without an answer gets
-   * 404.
+   * The answer for each path except `/events`: the record, or the whole response. A path without an answer
+   * gets 404.
    */
   readonly answers: Map<string, () => unknown>;
-  /** The paths of all other requests, in order. */
+  /** The paths of all requests except those for `/events`, in order. */
   readonly requests: string[];
 }
 

@@ -21,7 +21,8 @@ const record = (id: number, name = `r${id}`) => ({ id, name });
 const bus_name = 'org.mpris.MediaPlayer2.a';
 const player = (position: number) => ({ bus_name, position, position_updated_at: 'then' });
 
-test('every event of the stream has its rule', () => {
+test('the store has a rule for every event of the stream except server.info', () => {
+  // client/connect.ts itself handles `server.info`.
   const known = [...KNOWN_EVENTS, 'server.info'];
   for (const type of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) assert.ok(known.includes(type), type);
 });
@@ -74,6 +75,7 @@ describe('an event', () => {
       ['bluetooth.discovered', { address: 'a' }],
       ['bluetooth.updated', { scanning: false, known_devices: [{ address: 'b' }] }],
     );
+    // The next events remove a device that is not discovered, and an output without a level.
     const { levels, discovered, tracklists } = store.state;
     store.apply(eventOf('bluetooth.updated', { scanning: false, known_devices: [] }));
     store.apply(eventOf('audio.output.removed', [record(1)]));
@@ -161,6 +163,7 @@ describe('an event', () => {
       ['upgrade.progress', progress],
       ['upgrade.info', { state: 'running', origin: 'systemd' }],
     );
+    // The progress came before the run, so it is ignored.
     assert.deepEqual(store.state.upgrade, { run: { state: 'running', origin: 'systemd' } });
 
     store.apply({ type: 'upgrade.info', data: { ...status, checked_at: 'now' } });
@@ -181,12 +184,13 @@ describe('an event', () => {
 
     store.apply({ type: 'upgrade.check', data: { state: 'running' } });
     assert.deepEqual(store.state.upgrade?.check, { state: 'running' });
+    // This event replaces the run, and its progress with it.
     store.apply({ type: 'upgrade.info', data: { state: 'idle' } });
     const expected = { ...status, run: { state: 'idle' }, check: { state: 'running' }, ...abilities };
     assert.deepEqual(store.state.upgrade, expected);
   });
 
-  test('an event that marks a snapshot leaves no detail in the state of its backend', () => {
+  test('the detail `snapshot` of a mark is not kept in the state of its backend, but any other detail is', () => {
     const { state } = storeAfter(
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['backend.updated', { backend: 'power', state: 'connecting', detail: 'no bus' }],
@@ -195,6 +199,7 @@ describe('an event', () => {
     assert.deepEqual(Object.fromEntries(state.backends), expected);
   });
 
+  /** An event for each kind of record; `audio.updated` is the event of a client. */
   const ALL_KINDS = [
     ['audio.updated', [record(1)]],
     ['audio.output.updated', [record(1)]],
@@ -218,6 +223,7 @@ describe('an event', () => {
   const emptySlicesOf = ({ state }: Store) => SLICES.filter((slice) => state[slice].size === 0);
 
   test('an event of a removal removes the record that it identifies', () => {
+    // The client has another name when it is removed, but its id still identifies it.
     const store = storeAfter(
       ...ALL_KINDS,
       ['audio.removed', [record(1, 'renamed')]],

@@ -13,7 +13,7 @@ export class EventConsumer {
   readonly events: DispatchedEvent[] = [];
   /** The state that results from the events. */
   readonly model = new StateModel();
-  /** The same state for clients that identify records by name. */
+  /** The same state for programs that identify records by name. */
   readonly names = new NameModel();
   readonly #url: string;
   #response: IncomingMessage;
@@ -114,6 +114,7 @@ export class EventConsumer {
       this.names.apply(event);
     };
     const isStream = response.headers['content-type'] === 'text/event-stream';
+    // After a reconnection, the earlier connection may still report its end.
     const isCurrent = (): boolean => this.#response === response;
     response.on('data', (chunk: Buffer) => {
       if (!isCurrent()) return;

@@ -1,6 +1,6 @@
 // The state of the node as a consumer of the event stream knows it, kept by the client's own store. The model
 // also demands that each event is known and possible after the events before it, and it records the actions.
-// Clients that identify records by name have a model of their own.
+// Programs that identify records by name have a model of their own.
 
 import assert from 'node:assert/strict';
 import type { NodeEvent } from '../../src/client/events.js';
@@ -11,8 +11,8 @@ const sortedObject = (records: ReadonlyMap<unknown, unknown>): object =>
   Object.fromEntries([...records].map(([key, record]) => [String(key), record] as const).sort());
 
 /**
- * A mark empties these slices, because the consumer may have missed the removal of a record. The snapshot
- * itself replaces the other slices of its backend.
+ * A backend's mark empties these slices, because the consumer may have missed the removal of one of their
+ * records. A slice that is one value, such as `bluetooth`, is replaced by the snapshot.
  */
 const EMPTIED_BY_MARK: Readonly<Partial<Record<string, readonly (keyof NodeState)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
@@ -72,7 +72,7 @@ export class StateModel {
 
 /**
  * True for an event that docs/events.md allows in this state. For example, an event that changes a player
- * comes only after the event that adds the player, also for a slow reader.
+ * comes only after the event that adds the player. This is true for a slow reader, too.
  */
 function isPossible({ players, nodes }: NodeState, { type, data }: NodeEvent): boolean {
   switch (type) {
@@ -99,8 +99,8 @@ function isPossible({ players, nodes }: NodeState, { type, data }: NodeEvent): b
 type Named = Readonly<Record<string, unknown>>;
 
 /**
- * The events whose records have names: the collection that each event changes, and whether it removes
- * records.
+ * Each event with records that `NameModel` keeps: the collection that the event changes, and whether it
+ * removes records.
  */
 const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs', isRemoval: boolean]>> = {
   'audio.updated': ['clients', false],
@@ -110,7 +110,7 @@ const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs'
 };
 
 /**
- * The state of a consumer that identifies clients and outputs by name, as existing clients do
+ * The state of a consumer that identifies clients and outputs by name, as existing programs do
  * (docs/http-api.md, "Names of clients"): an update sets a name, a removal deletes it, and the ids do not
  * matter.
  */
@@ -118,7 +118,7 @@ export class NameModel {
   readonly #readsMarks: boolean;
   readonly #collections = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
 
-  /** `readsMarks` is false for older clients, which ignore marks. */
+  /** `readsMarks` is false for older programs, which ignore marks. */
   constructor(readsMarks = true) {
     this.#readsMarks = readsMarks;
   }

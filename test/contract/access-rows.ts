@@ -172,6 +172,7 @@ export const REBINDING: readonly Stranger[] = [
 ]
   .map((host) => stranger(`a page of ${host}`, () => ({ Host: host })))
   .concat(
+    // Host and Origin of this page agree, so a browser takes its requests for those of the node's own page.
     stranger('a rebound page, which is its own origin', () => ({
       Host: REBOUND,
       Origin: `http://${REBOUND}`,

@@ -63,6 +63,7 @@ function startGateway(settings: RouteSettings, bind?: readonly string[]): Gatewa
   const node = GatewayUnderTest.up(settings, { bind });
   const bytes = Uint8Array.of(1);
   const cover = { tag: 'tag', type: 'image/png', bytes } as const;
+  // This one answer has all that a route can need: a text, bytes and a cover.
   node.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}', bytes, cover } };
   // While discovery is not up, each request for the other nodes would wait two seconds.
   node.gateway.listener.health('discovery', { state: 'up', since: 0, restarts: 0 });
@@ -101,8 +102,8 @@ const ASKERS: readonly {
   readonly methods: (row: Row) => readonly string[];
   readonly status: (row: Row, method: string) => number;
   /**
-   * True if the answer may have headers that let a page read it. The node's own page may read it. The page
-   * of a form cannot read it in any case.
+   * True if the answer may have headers that let a page read it. The node's own page is allowed to. A page
+   * that sends a form cannot read the answer, whatever headers it has.
    */
   readonly mayBeReadable?: boolean;
 }[] = [
@@ -143,7 +144,7 @@ const CONTROLLED: readonly (readonly [control: ControlChoice, changeable: readon
   [false, []],
 ];
 
-/** The addresses of each interface besides loopback. */
+/** The interfaces besides loopback, and the addresses of each. */
 const NETWORKS = { house0: ['10.9.0.1/24', 'fd00:9::1/64'], guest0: ['10.9.1.1/24'] };
 
 inOwnNetwork(import.meta.url, () => {
@@ -157,7 +158,7 @@ inOwnNetwork(import.meta.url, () => {
   }
 
   for (const [bind, openAddresses] of Object.entries(OPEN_BY_BIND)) {
-    test(`bind ${bind} opens only ${openAddresses.join(', ')}, where the node's own page may change something, and no stranger may`, async (context) => {
+    test(`bind ${bind} opens only ${openAddresses.join(', ')}, and of all pages only the node's own may change something there`, async (context) => {
       const node = startGateway(EVERYTHING, bind.split(',')).closeAtEndOf(context);
       const areOpen = await Promise.all(ADDRESSES.map((address) => isOpen(address, node.port)));
       const actualAddresses = ADDRESSES.filter((_, index) => areOpen[index]);
@@ -227,7 +228,7 @@ for (const { whom, strangers, methods, status, mayBeReadable = false } of ASKERS
   });
 }
 
-test('the page of another node may use the routes that control the music, as long as the node is known', async (context) => {
+test('the page of another node may use the routes of the house, and only while that node is known', async (context) => {
   const [client, node] = startWithClient(context, EVERYTHING);
   const origin = PAGE_OF_HOUSE;
   const record = { collection: 'nodes.origins', key: origin } as const;
@@ -258,13 +259,13 @@ test('the page of another node may use the routes that control the music, as lon
   }
 });
 
-test('no route answers a request without a host', async (context) => {
+test('every route refuses a request without a host', async (context) => {
   const node = startGateway(EVERYTHING).closeAtEndOf(context);
   for (const { name, method, access } of rows) {
     for (const end of ['HTTP/1.0', 'HTTP/1.1', 'HTTP/1.1\r\nHost: ']) {
       const text = `${method} ${access?.url} ${end}\r\n\r\n`;
       const answer = await new RawConnection(node.port).write(text).end().untilClosed();
-      // The older uWebSockets.js closes the connection without an answer.
+      // The older uWebSockets.js, from the package uws-pack, closes the connection without an answer.
       assert.match(answer, /^(?:$|HTTP\/1\.1 [45])/, `${name} ${end}`);
     }
   }

@@ -101,7 +101,7 @@ inOwnNetwork(import.meta.url, () => {
     await assertServed('10.6.0.3');
   });
 
-  test('--check-config and the page for an unknown host prefer the address of the default route to that of an older interface of containers', async (t) => {
+  test('the address of the default route comes first in --check-config and in the page for an unknown host, although the interface of containers is older', async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const { daemon } = await startBound(t, 'all');
@@ -125,17 +125,18 @@ inOwnNetwork(import.meta.url, () => {
     assert.ok(device.includes(`"configuration_url":"http://10.5.0.2:${daemon.port}/ui"`), device);
   });
 
-  test('without a default route --check-config names the address of a device before those of interfaces that software has made', async (t) => {
+  test('without a default route, --check-config names the address of hardware before that of an interface that software has made', async (t) => {
     addInterfaces(t);
     const { daemon } = await startBound(t, 'all');
-    // The interfaces of this network are no devices. The kernel's files of a device are imitated here.
+    // The kernel has a folder `device` only for hardware. No interface of this test is hardware, so the test
+    // makes the folder for one of them.
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/sys/class/net']);
     t.after(() => execFileSync('umount', ['/sys/class/net']));
     mkdirSync('/sys/class/net/lan5/device', { recursive: true });
     assert.match(lastLineOfCheckConfig(daemon) ?? '', /^# open http:\/\/10\.5\.0\.2:\d+\/ \(lan5\) or /);
   });
 
-  test('an address is logged while another program has its port, and served as soon as the port is free', async (t) => {
+  test('an address whose port another program has is logged once, and served as soon as the port is free', async (t) => {
     const { daemon, untilHealthShows, assertServed } = await startBound(t, '[127.0.0.1, 10.8.0.2]');
     await untilHealthShows({ listening: ['127.0.0.1'], waiting: ['10.8.0.2'] });
     // With this setting another program can occupy an address before the address exists.

@@ -110,7 +110,7 @@ onEachSoundServer('the level of an output', (node) => {
     assert.ok(levels.every(({ lastEventId }) => lastEventId === ''));
   });
 
-  test('the level of an input is measured only while others capture it, and without keeping it awake', async (t) => {
+  test('the level of an input is measured only while another program captures the input', async (t) => {
     const { sound, daemon } = node();
     // The input has the sound that `living` plays.
     await sound.addInput('turntable', 'living');
@@ -132,6 +132,7 @@ onEachSoundServer('the level of an output', (node) => {
     }, 'the level of the input');
     await program.stop();
     await stream.until(({ model }) => !model.known.inputLevels.has(id), 'the input has no level');
+    // If the daemon still captured the input, the input could not sleep.
     await untilCaptureCount(sound, capturesBefore);
   });
 

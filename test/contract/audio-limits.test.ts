@@ -37,7 +37,7 @@ async function startNode(t: TestContext, config: string, startSound?: () => Prom
 }
 
 test(
-  'an echo canceller whose master has a limit has that limit in its record, and obeys it',
+  'an echo canceller has the volume limit of its master in its record, and obeys this limit',
   PULSEAUDIO,
   async (t) => {
     const { node, postRefused, loudestPercent } = await startNode(t, LIMITED);
@@ -59,13 +59,14 @@ test(
   },
 );
 
-test('a client at volume 1 under flat volumes takes its output to the limit', PULSEAUDIO, async (t) => {
+test('with flat volumes, volume 1 of a client becomes the limit of its output', PULSEAUDIO, async (t) => {
   const { node, loudestPercent } = await startNode(t, LIMITED, () => startPulseAudio({ flatVolumes: true }));
   await node.change('/audio/outputs/living/volume', { volume: 0.4 });
   const { id } = await node.sound.play({ sink: 'living' });
   await node.untilClient(id);
   await node.change(`/audio/clients/${id}/volume`, { volume: 1 });
   assert.equal(await loudestPercent('living'), 50);
+  // With flat volumes, an output is as loud as its loudest client, so this client has the volume 0.5, too.
   await node.untilClient(id, { volume: 0.5 });
 });
 
@@ -92,9 +93,10 @@ test(
   },
 );
 
+// PulseAudio gives the second of two outputs with the same name another name.
 const [pipeWire] = SOUND_SERVERS.filter(({ kind }) => kind === 'pipewire');
 
-test('neither of two outputs with the same name can be made the default (409), and both take a volume by their ids', {
+test('a volume can be set by id for each of two outputs with the same name, but neither can be made the default (409)', {
   skip: pipeWire?.skip ?? 'PipeWire is not among the sound servers here',
 }, async (t) => {
   const { node, postRefused } = await startNode(t, AUDIO_ONLY, pipeWire?.start);
@@ -116,11 +118,12 @@ test('neither of two outputs with the same name can be made the default (409), a
 });
 
 test(
-  'a PULSE_SERVER on the network is named in /health and in the log, and the daemon takes no other server',
+  'a PULSE_SERVER on the network is refused, as /health and the log say, and no local server is used instead',
   PULSEAUDIO,
   async (t) => {
     const sound = await startPulseAudio();
     t.after(() => sound.stop());
+    // The socket of `sound` is in the XDG_RUNTIME_DIR of `sound.env`, so the daemon could find it there.
     const env = { ...sound.env, PULSE_SERVER: 'tcp:hifi.local:4713' };
     const daemon = await Daemon.start({ config: AUDIO_ONLY, env }, t);
     const reason = 'PULSE_SERVER is tcp:hifi.local:4713: tonearm speaks to a Unix socket only';
@@ -130,7 +133,7 @@ test(
   },
 );
 
-test("the default-server of the user's client.conf is the sound server", PULSEAUDIO, async (t) => {
+test("the daemon uses the default-server of the user's client.conf", PULSEAUDIO, async (t) => {
   const sound = await startPulseAudio();
   t.after(() => sound.stop());
   const home = temporaryFolder(t);

@@ -1,7 +1,7 @@
 // Tests audio routes (docs/http-api.md, "Audio routes") and audio events (docs/events.md, "Events") of
-// server, outputs and clients, on real sound servers. They check the answer, the effect at the server, the
-// records, and changes by other programs. Names of clients are tested by actors/audio/names.test.ts, other
-// routes and events by the rows in driven/.
+// server, outputs and clients, on real sound servers. The tests check the answer, the effect at the server,
+// the records, and changes by other programs. Names of clients are tested by actors/audio/names.test.ts,
+// other routes and events by the rows in driven/.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -28,11 +28,12 @@ const PATH_BY_SINK = { living: '/audio/server', kitchen: '/audio/outputs/kitchen
 const rawVolume = (volume: number): number => Math.round(volume * 0x10000);
 
 onEachSoundServer('audio', (node) => {
-  test('GET /audio has the parts that its routes have', async () => {
+  test('GET /audio has the same records as the routes of its parts', async () => {
     const { daemon, sound } = node();
     const audio = await node().audio();
     assert.equal(audio.kind, sound.kind);
     assert.deepEqual(await daemon.read('/audio/server'), audio.server);
+    // Each path may end with a slash. This path does, and one of the paths with `mute` below.
     assert.deepEqual(await daemon.read('/audio/outputs/'), audio.outputs);
     assert.deepEqual(await daemon.read('/audio/clients'), audio.clients);
     assert.equal(audio.outputs.map(({ name }) => name).join(), 'living,kitchen');
@@ -49,7 +50,7 @@ onEachSoundServer('audio', (node) => {
       await node().untilOutput(sink, { volume: 1 });
     });
 
-    test(`POST ${path}/mute toggles the mute, or sets the given value`, async () => {
+    test(`POST ${path}/mute toggles the mute, or sets it to the value of the request`, async () => {
       await node().change(`${path}/mute`);
       await node().untilOutput(sink, { muted: true });
       await node().change(`${path}/mute`, { muted: true });
@@ -58,7 +59,7 @@ onEachSoundServer('audio', (node) => {
     });
   }
 
-  test('an output keeps its balance, also when its volume goes to 0 and back, and shows more than 100 %', async () => {
+  test('an output above 100 % is published as it is, and its balance survives the volume 0', async () => {
     await node().sound.pactl('set-sink-volume', 'kitchen', `${rawVolume(1.2)}`, `${rawVolume(0.6)}`);
     await node().untilOutput('kitchen', { volume: 1.2, balance: -0.5 });
     await node().change('/audio/outputs/kitchen/volume', { delta: 0.1 });
@@ -83,7 +84,7 @@ onEachSoundServer('audio', (node) => {
     await node().streamAgrees();
   });
 
-  test('POST /audio/outputs/{output}/default updates both outputs and the server', async () => {
+  test('POST /audio/outputs/{output}/default updates the old and the new default output, and the server', async () => {
     const received = node().collectEvents();
     await node().change('/audio/outputs/kitchen/default');
     await node().untilAudio('kitchen is the default', ({ server }) => server.default_sink === 'kitchen');
@@ -143,7 +144,7 @@ onEachSoundServer('audio', (node) => {
   ): Promise<void> =>
     node().stream.until(() => records(received(), type).some((record) => hasValues(record, values)), type);
 
-  test('a stream that appears, changes, moves, corks and ends is an event each time', async () => {
+  test('an event comes each time that a stream appears, changes, moves, is corked or ends', async () => {
     const received = node().collectEvents();
     const client = await node().sound.streams('corker');
     const props = { 'media.name': 'a song' };
@@ -174,7 +175,7 @@ onEachSoundServer('audio', (node) => {
     await node().streamAgrees();
   });
 
-  test('a sink that appears and goes is an event each time', async () => {
+  test('an event comes when a sink appears, and when it goes', async () => {
     const received = node().collectEvents();
     await node().sound.addSink('attic', 'Attic');
     await untilReceived(received, 'audio.output.updated', { name: 'attic' });
@@ -183,7 +184,7 @@ onEachSoundServer('audio', (node) => {
     await node().streamAgrees();
   });
 
-  test('a default that another program sets is shown', async () => {
+  test('a default that another program sets is published', async () => {
     for (const name of ['kitchen', 'living']) {
       await node().sound.pactl('set-default-sink', name);
       await node().untilAudio(`${name} is the default`, ({ server }) => server.default_sink === name);
@@ -203,7 +204,7 @@ const CONFIG_WITH_WISHES = `${AUDIO_ONLY}pulseaudio:
 `;
 
 /** actors/audio/commands.test.ts tests steps and balances at the limit. */
-test('outputs have the label, the mark `hidden` and the limit that the configuration gives them, and refuse a volume above the limit', {
+test('outputs have their configured label, `hidden` and limit, and refuse a volume above the limit', {
   skip,
 }, async (t) => {
   const { daemon } = await startAudio(t, { config: CONFIG_WITH_WISHES });

@@ -23,8 +23,8 @@ const OTHER_ADDRESS = '10.7.0.2';
 const HOLDER_LOG = 'holder';
 
 /**
- * A place with a `/run` of its own, where an avahi-daemon can run. With the flag `--net` it also has a
- * network of its own.
+ * A place with a `/run` of its own, where Avahi has its socket. So each place can run an avahi-daemon. With
+ * the flag `--net`, the place also has a network of its own.
  */
 class Place {
   readonly #folder: string;
@@ -46,7 +46,7 @@ class Place {
     return this.#holder.pid;
   }
 
-  /** A program and its arguments that start another program in this place. */
+  /** A command runs in this place if these words stand before it. */
   get launcher(): readonly string[] {
     // Without `--root`, nsenter would leave the chroot in which packaging/debian13.mjs runs the tests.
     return ['nsenter', '--target', String(this.pid), '--mount', '--root', '--wd'];
@@ -57,8 +57,8 @@ class Place {
   }
 
   /**
-   * Starts Avahi with the hostname, and resolves when Avahi has chosen `expectedName`. `moreArgs` are
-   * further arguments of nsenter, and may end with a shell that starts Avahi.
+   * Starts Avahi with the hostname, and resolves when Avahi has chosen `expectedName`. `moreArgs`
+   * stand between the words of `launcher` and the command of Avahi.
    */
   async startAvahi(
     hostname: string,
@@ -66,6 +66,7 @@ class Place {
     moreArgs: readonly string[] = [],
   ): Promise<Program> {
     const config = join(this.#folder, 'avahi.conf');
+    // Each machine has only one of the two interfaces.
     writeFileSync(config, `[server]\nhost-name=${hostname}\nenable-dbus=no\nallow-interfaces=lan0,lan1\n`);
     this.#avahiStarts += 1;
     const log = `avahi-${this.#avahiStarts}`;
@@ -105,8 +106,8 @@ inOwnNetwork(import.meta.url, () => {
     skip,
   }, async (t) => {
     const { own, other } = await startTwoMachines(t);
-    // Only a program in the network of `other` can give lan1 its address there. This shell does so before it
-    // starts Avahi, whose command nsenter passes to it as `$@`.
+    // lan1 is in the network of `other`, so its address must be set there. nsenter starts this shell there.
+    // The shell sets the address, and then executes `$@`, which is the command of Avahi.
     const joinNetwork = [
       '--net',
       'sh',
@@ -119,6 +120,7 @@ inOwnNetwork(import.meta.url, () => {
     const firstAvahi = await own.startAvahi('raspberrypi', 'raspberrypi-2.local');
     t.after(() => firstAvahi.end());
     const config = `${NO_BACKENDS}bind: [lo, lan0]\n`;
+    // The daemon asks Avahi at its socket, which is in the `/run` of `own`.
     const daemon = await Daemon.start({ config, launcher: own.launcher }, t);
     const status = async (host: string, path = '/server'): Promise<number> =>
       (await daemon.get(path, { Host: host })).status;

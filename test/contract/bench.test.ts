@@ -17,7 +17,7 @@ import { ENTRY } from './daemon.js';
 const TIME_LIMIT = { timeout: 300_000 };
 const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
 
-/** A sleep that is long over. A daemon that reads it at its start removes the file. */
+/** A sleep that is long over. A starting daemon would remove its file, but the bench must leave it. */
 const OLD_SLEEP = '{"until":"2020-01-01T00:00:00.000Z","fade":20}\n';
 
 /** The group has the outputs `living` and `kitchen`, and plays one stream to each. */
@@ -51,8 +51,8 @@ async function imitateDaemon(sound: SoundServer): Promise<void> {
   );
   await sound.addInput('mike');
   const pair: ListenPair = { input: 'mike', output: 'living', origin: 'command' };
-  // The latency differs from the default, 100 ms, which the bench has. If the bench did the upkeep of a
-  // daemon, it would replace this loopback.
+  // The latency is not the default, 100 ms, but the bench uses the default. So the bench would replace this
+  // loopback if it did the upkeep of a daemon.
   const latencyMs = 250;
   await sound.pactl('load-module', 'module-loopback', loopbackArgument(pair, 'Mike', latencyMs));
   mkdirSync(daemonFolder(sound));
@@ -102,7 +102,7 @@ const INTERRUPTIONS: readonly Interruption[] = [
 ];
 
 for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
-  test(`${kind}: tonearm bench measures everything, on a silent stream of its own that it removes, and leaves the groups, loopbacks and files of the running daemon as they are`, {
+  test(`${kind}: tonearm bench measures everything on a silent stream of its own, and leaves all else as it was`, {
     ...TIME_LIMIT,
     skip,
   }, async (t) => {
@@ -110,6 +110,7 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
     const bench = spawned(t, sound.env, BENCH);
     const { corked, mute } = await until('the bench has a stream', () => findBenchStream(sound));
     assert.match(bench.err(), /^tonearm bench: for about 2 s, the sound server has one more stream/);
+    // The pause alone makes the stream silent. The bench sets no mute.
     assert.equal(corked, true, 'the stream is paused, and so it is silent');
     assert.equal(mute, false);
     assert.equal(await bench.ended, 0);

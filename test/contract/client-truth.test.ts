@@ -1,5 +1,5 @@
-// The client, connected to the built daemon on a real sound server. After a failure of connections, daemon or
-// sound server, each connection must reach the true state, which the routes show (docs/events.md, "Coming
+// The client, connected to the built daemon on a real sound server. After a failure of connections, daemon
+// or sound server, each connection must reach the true state, which the routes show (docs/events.md, "Coming
 // back").
 
 import assert from 'node:assert/strict';
@@ -22,14 +22,14 @@ import { Daemon } from './daemon.js';
 import { Mixer } from './stream-mixer.js';
 
 const STEPS = 150;
-/** In each step a stream is renamed, opened or ended, each with this probability. */
+/** Each of three changes has this probability in each step: a stream is renamed, opened, or ended. */
 const STREAM_CHANGE_PROBABILITY = 0.08;
-/** In each step one connection is renewed, or the upgrade changes, with this probability. */
+/** The probability in each step that a connection is renewed, or the upgrade changes. */
 const SIDE_CHANGE_PROBABILITY = 0.2;
 /**
  * The node's `retry:` is at most 5 s (gateway/events/frames.ts). The client waits so long before its first
  * attempt to reconnect, and twice as long after each failure (`#pause` in client/stream.ts). So its third
- * attempt begins within 5 + 10 + 20 = 35 s.
+ * attempt begins within 5 + 10 + 20 = 35 s. By then the node is back.
  */
 const RETURN_MAX_MS = 40_000;
 
@@ -162,7 +162,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     const audio = await daemon.read<{ outputs: Identified; clients: Identified }>('/audio');
     const { backends } = await daemon.health();
     const byId = (records: Identified) => toComparable(new Map(records.map((record) => [record.id, record])));
-    // The client's slice `backends` has fewer fields than /health, and no `detail` while both backends work.
+    // While both backends work, the client's slice `backends` has only their `state`. /health has more.
     return {
       outputs: byId(audio.outputs),
       clients: byId(audio.clients),

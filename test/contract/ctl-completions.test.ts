@@ -36,6 +36,7 @@ const TYPED: readonly (readonly [keys: string, line: string])[] = [
   ['tonearm c\t', '[ctl]'],
   ['tonearm ctl output-vol\t', '[ctl output-volume]'],
   ['tonearm ctl --node kitchen output-vol\t', '[ctl --node kitchen output-volume]'],
+  // No space follows a completion that ends with `=`, so that the value can be typed next.
   ['tonearm ctl output-volume kitchen del\t5', '[ctl output-volume kitchen delta=5]'],
   ['tonearm ctl mute-output kitchen to\t', '[ctl mute-output kitchen toggle]'],
   ['tonearm ctl start-unit us\t', '[ctl start-unit user]'],

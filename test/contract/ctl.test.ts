@@ -104,7 +104,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     ['output-volume attic 1', 'notFound', /There is no output "attic"; there is .*kitchen \(Küche\)/],
     // The node has no backend for players.
     ['player-volume mpv 1', 'unavailable', /^tonearm: ctl: player-volume: /],
-    // Neither this input nor this output exists. A monitor is no input.
+    // The source `living.monitor` is a monitor, so it is no input. There is no output `nowhere` either.
     ['listen-to-input living.monitor nowhere', 'notFound', /^tonearm: ctl: listen-to-input: /],
     // The output has no ports.
     ['output-port kitchen none', 'conflict', /^tonearm: ctl: output-port: /],
@@ -133,12 +133,13 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     for (const stream of streams) await stream.stop();
   });
 
-  test('tonearm ctl does not take the answer to a redirected command for a success', async (t) => {
+  test('tonearm ctl reads through a redirection, but a command that is redirected fails', async (t) => {
     const port = await startServer(t, ({ url = '' }, reply) => {
       reply.writeHead(301, { Location: `http://localhost:${node.daemon.port}${url}` }).end();
     });
     assert.match(await runLine({ port }, 'server'), /^api_sw: tonearm$/m);
-    // After a 301, `fetch` sends a `GET` in place of the `POST`, and the node answers both at this path.
+    // After a 301, `fetch` sends a `GET` in place of the `POST`. The node answers this `GET` with 200,
+    // although no sleep has begun.
     const { status, err } = await ctl(['--node', `localhost:${port}`, 'start-sleep', '30']);
     assert.equal(status, EXIT.notTonearm, err);
   });
@@ -185,14 +186,14 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
   });
 });
 
-test('tonearm ctl finds the node by the configuration on this machine or by TONEARM_NODE, and says why it cannot reach a node', async (t) => {
+test('tonearm ctl finds the node by TONEARM_NODE or else by the configuration on this machine, and prints why it cannot', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const config = join(home, '.config/tonearm');
   mkdirSync(config, { recursive: true });
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n`);
   const found = await ctl(['server']);
   assert.match(found.out, /^api_sw: tonearm$/m, found.err);
-  // The command works without the password, also for users who cannot read the password file.
+  // This password file does not exist. The command works without it, also for users who may not read it.
   const broker = 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/none}';
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n${broker}\n`);
   const withoutPassword = await ctl(['server']);
@@ -214,7 +215,7 @@ test('tonearm ctl finds the node by the configuration on this machine or by TONE
   assert.match(misconfigured.err, /config\.yaml:1:13: api\.port: /);
 });
 
-test('where nothing may be changed, tonearm ctl refuses a change and says why, and still reads', async (t) => {
+test('on a node with api.control false, tonearm ctl reads, and a change ends with the status forbidden', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS, api: 'control: false' }, t);
   const node = `localhost:${daemon.port}`;
   const { status, err } = await ctl(['--node', node, 'power-off']);
@@ -223,7 +224,7 @@ test('where nothing may be changed, tonearm ctl refuses a change and says why, a
   assert.match((await ctl(['--node', node, 'server'])).out, /^control: no$/m);
 });
 
-test('tonearm ctl sends a proxy the user and the password that the address contains, and prints no password', async (t) => {
+test('tonearm ctl sends the user and the password of an address to a proxy, and prints no password', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const expected = `Basic ${Buffer.from('pi:a%b@c').toString('base64')}`;
   const port = await startServer(t, ({ headers, url = '' }, reply) => {

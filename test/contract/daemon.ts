@@ -32,13 +32,13 @@ export interface DaemonOptions {
   readonly entry?: string;
   /** Arguments of Node itself. */
   readonly nodeArguments?: readonly string[];
-  /** A program with its arguments, such as `prlimit`, that changes its own process and then executes Node. */
+  /** A program with its arguments, such as `prlimit`, that changes its process and then executes Node. */
   readonly launcher?: readonly string[];
   /** The daemon must answer within this time, in ms; by default within the deadline of `until`. */
   readonly startMs?: number;
 }
 
-/** A test, or a group of tests. `after` registers a function that runs at its end. */
+/** A test, or a group of tests. `after` registers a function that runs when the test or group ends. */
 export interface Ending {
   after(end: () => Promise<void>): void;
 }

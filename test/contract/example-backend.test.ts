@@ -65,7 +65,7 @@ for (const { what, edits, documentedFile } of EXAMPLES) {
   });
 }
 
-test('an example backend answers its route, sends its event and obeys its command, also from an example bridge', async (t) => {
+test('an example backend works with its route, event and command, and an example bridge can send this command', async (t) => {
   const folder = temporaryFolder(t);
   addExample(folder);
   runNode(folder, join(PROJECT, 'node_modules/typescript/bin/tsc'), '-p', '.');

@@ -28,7 +28,9 @@ export const EDITS: readonly (readonly [file: string, text: string, replacement:
      ringBell: post('bell', '/bell', 'ring', 'Rings the bell', { mqtt: byWord('ring') }),`,
   ],
   ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],
+  // The client keeps nothing of the bell, but every event must have a rule.
   ['src/client/store.ts', 'const RULES: Rules = {', "@\n 'bell.updated': () => ({}),"],
+  // Nothing makes this fault. It shows only that a new backend can have faults of its own.
   [
     'src/protocol/actor/faults.ts',
     'const ROWS = {',
@@ -38,6 +40,7 @@ export const EDITS: readonly (readonly [file: string, text: string, replacement:
 
 export const BACKEND_FILE = 'src/actors/bell/backend.ts';
 
+/** There is only one bell, so the key of its record is empty. */
 export const BACKEND_WORKER = `
 import { actorThread } from '../runtime.js';
 
@@ -60,6 +63,7 @@ export default actorThread<'bell'>((_settings, publish) => {
 /** A bridge: a clapper, which rings the bell when it receives the record of a bell that has never rung. */
 export const BRIDGE_EDITS: typeof EDITS = [
   ['src/protocol/actor/backends.ts', 'BRIDGES = [', "@'clapper', "],
+  // A row of `IS_UNNEEDED` is true for the collections that are not sent to the bridge.
   [
     'src/protocol/actor/messages.ts',
     "  discovery: (collection) => collection !== 'served',",

@@ -57,6 +57,7 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
       .filter(({ type }) => type === 'audio.output.updated');
     const records = updates.flatMap(({ data }) => JSON.parse(data) as readonly Output[]);
     const volumes = records.filter(({ name }) => name === 'living').map((output) => output.volume);
+    // alarm.sh begins with the volume 0.
     const fromSilence = volumes.slice(volumes.indexOf(0));
     const sorted = fromSilence.toSorted((a, b) => a - b);
     assert.deepEqual(fromSilence, sorted);
@@ -85,11 +86,12 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
     assert.equal(outputs.find(({ name }) => name === 'kitchen')?.volume, 0.3);
   });
 
-  test('alarm.sh ends with the reason of a refusal, and with its usage where names are missing', async (t) => {
+  test('alarm.sh prints why the node refuses a request, and prints its usage if names are missing', async (t) => {
     const refused = await runAlarm(t, 'nowhere', 'mpv');
     assert.notEqual(refused.status, 0);
     assert.match(refused.output, /There is no output \\"nowhere\\"/);
     const withoutNames = await runAlarm(t);
+    // In sysexits(3), 64 is the status for wrong usage.
     assert.equal(withoutNames.status, 64);
     assert.match(withoutNames.errors, /^Usage: /);
   });
@@ -97,7 +99,7 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
 
 const skip = skipReason({ programs: ['pulseaudio', 'pactl', 'pacat'] });
 
-test('examples/limit.mjs limits volumes, prints what plays, and goes on after a restart of the daemon', {
+test('examples/limit.mjs prints what plays, and limits volumes, also after a restart of the daemon', {
   skip,
 }, async (t) => {
   const folder = temporaryFolder(t);
@@ -125,6 +127,7 @@ test('examples/limit.mjs limits volumes, prints what plays, and goes on after a 
   await untilPrinted(/^lost[\s\S]*^live/m);
   const stream = await daemon.events('?types=audio.output.updated');
   await sound.pactl('set-sink-volume', 'kitchen', '90%');
+  // Before this change every output was at 60 %, so `untilLimited` alone would be fulfilled too early.
   await until('the volume of 90 % is an event', () =>
     stream.events.some(({ data }) => data.includes('"volume":0.9')),
   );

@@ -18,11 +18,12 @@ const WAY_MAX_S = 1;
 const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 
 /**
- * Opens connections with a request for `/server`, leaves each idle for a different time up to 14 s, and then
- * sends one POST on each. Up to 1 s before the announced time, these times are 0.25 s apart. From the
- * announced time on, they are 0.1 s apart. aiohttp itself closes the connection after 15 s. The program
- * prints the time that the header `Keep-Alive` announces. For each POST it prints the seconds since the
- * first request of the connection, and the outcome, which is a status or the name of an error.
+ * Opens connections with a request for `/server`, leaves each idle for a different time, and then sends one
+ * POST on each. The times `soon` end 1 s before the announced time, and are 0.25 s apart. The times `late`
+ * begin at the announced time, and are 0.1 s apart. They end before 15 s, when aiohttp itself would close
+ * the connection. The program prints the time that the header `Keep-Alive` announces. For each POST it
+ * prints the seconds since the first request of the connection, and the outcome: a status or the name of an
+ * error.
  */
 const CLIENT = `
 import aiohttp, asyncio, json, sys
@@ -97,8 +98,8 @@ test('a POST within the announced time is carried out, and a later POST that fai
     `http://127.0.0.1:${port}`,
   ]);
   const { announcedS, posts }: Outcomes = JSON.parse(stdout);
-  // The idle time begins with the node's answer, which comes after the first request. So these POSTs arrive
-  // in time.
+  // `elapsedS` begins with the first request. The node's idle time begins later, with its answer. So these
+  // POSTs arrive within the announced time.
   const soon = posts.filter(([elapsedS]) => elapsedS <= announcedS - WAY_MAX_S);
   assert.ok(soon.length > 0);
   assert.deepEqual(

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { skipReason } from '../tools/requirements.js';
 import { LATE_PART_PROGRAMS, LATE_PARTS, loadsItsLateParts } from './late-parts.js';
 
-// build/test/contract/late-parts.test.js -> the project's sources
+// This file is run as build/test/contract/late-parts.test.js, three folders below the project's root.
 const SRC = fileURLToPath(new URL('../../../src/', import.meta.url));
 
 /** Without options, the bundles of the checkout are run. */

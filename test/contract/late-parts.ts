@@ -37,8 +37,8 @@ const BAD_BODY = 'urn:tonearm:problem:bad-body';
  */
 async function startForm(t: TestContext, form: BuiltForm) {
   const bus = await privateBus(t);
-  const nodes = `discovery: {enabled: true, nodes: ["http://${NOBODY}"]}`;
-  const config = `players: {enabled: true, fetchCovers: true}\n${nodes}\n${NO_BACKENDS}`;
+  const discovery = `discovery: {enabled: true, nodes: ["http://${NOBODY}"]}`;
+  const config = `players: {enabled: true, fetchCovers: true}\n${discovery}\n${NO_BACKENDS}`;
   const daemon = await Daemon.start({ ...form, config, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
   const { launcher = [], nodeArguments = [], entry = ENTRY } = form;
   const command = [...launcher, process.execPath, ...nodeArguments, entry];

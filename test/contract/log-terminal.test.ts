@@ -14,7 +14,7 @@ import { SpawnedText } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { ENTRY, NO_BACKENDS } from './daemon.js';
 
-/** A line without colours. */
+/** A line without colours. The 12 blanks end the level's column, and are the backend's empty column. */
 const LISTENING = /^\d\d:\d\d:\d\d\.\d{3} INFO {12}listening addresses=.+ port=\d+\r\n/m;
 const COLOURED = '\x1b[32mINFO';
 /** The byte that Ctrl-C writes at a terminal. */

@@ -15,7 +15,7 @@ import { Daemon, ENTRY, type Health, NO_BACKENDS } from './daemon.js';
 
 const skip = skipReason({ programs: ['unshare', 'nsenter', 'hostname'], root: true });
 
-test('a renamed node answers to its new hostname, not to the old one, and /server has the new one', {
+test('a renamed node answers to its new hostname instead of the old one, and /server has the new one', {
   skip,
 }, async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS, launcher: ['unshare', '--uts'] }, t);
@@ -37,7 +37,7 @@ test('a renamed node answers to its new hostname, not to the old one, and /serve
 
 const DESCRIPTORS = 100;
 
-test('a daemon with few descriptors refuses further connections, and keeps its streams', {
+test('a daemon with few descriptors closes connections without a request, and keeps its stream', {
   skip: skipReason({ programs: ['prlimit'] }),
 }, async (t) => {
   const launcher = ['prlimit', `--nofile=${DESCRIPTORS}`];
@@ -45,8 +45,9 @@ test('a daemon with few descriptors refuses further connections, and keeps its s
   const stream = new RawConnection(daemon.port).write('GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await stream.until((text) => text.includes('connected'));
   const crowd = Array.from({ length: 2 * DESCRIPTORS }, () => new RawConnection(daemon.port));
-  const tooMany = crowd.slice(DESCRIPTORS);
-  await Promise.all(tooMany.map((connection) => connection.untilClosed()));
+  // The daemon closes the oldest connections without a request first, so the older half closes earlier.
+  const newerHalf = crowd.slice(DESCRIPTORS);
+  await Promise.all(newerHalf.map((connection) => connection.untilClosed()));
   assert.ok(readdirSync(`/proc/${daemon.pid}/fd`).length < DESCRIPTORS);
   for (const connection of crowd) connection.destroy();
   await daemon.untilStreamsOpen(1);
@@ -56,7 +57,7 @@ test('a daemon with few descriptors refuses further connections, and keeps its s
 });
 
 const UID = 54_321;
-/** The usual directory for temporary files, and the checkout, may be closed to other users. */
+/** The daemon's user may have no access to the checkout, or to the directory that $TMPDIR names. */
 const OPEN_TO_ALL = '/tmp';
 const CONFIG = 'systemd: {system: [a.service], user: [b.service]}\npower: {enabled: true}\n';
 const IDENTITY = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'];
@@ -68,7 +69,7 @@ function reasonToSkip(): string | false {
   return ran.status === 0 ? false : 'Node cannot be run by other users here';
 }
 
-test('every backend works or says why not, although the user database has no entry for the user', {
+test('every backend is up or connecting, although the user database has no entry for the user', {
   skip: reasonToSkip(),
 }, async () => {
   const directory = mkdtempSync(join(OPEN_TO_ALL, 'tonearm-user-'));
@@ -87,8 +88,8 @@ test('every backend works or says why not, although the user database has no ent
   const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
   try {
     const backends = await until('every backend has reported its state', async () => {
-      // The backend `power` runs on demand, and counts as up until its first request
-      // (docs/http-api.md, "Backends that are away").
+      // The backend `power` starts at its first request, and counts as up before
+      // (docs/http-api.md, "Backends that are away"). It answers 503, because it finds no bus.
       const power = await get('/power/');
       const health = (await (await get('/health')).json()) as Health;
       const states = Object.values(health.backends);
@@ -100,6 +101,7 @@ test('every backend works or says why not, although the user database has no ent
     const states = Object.entries(backends).map(
       ([name, { state, restarts }]) => `${name} ${state} ${restarts}`,
     );
+    // Each entry has a number of restarts. Only `upgrade` needs neither a sound server nor a bus.
     assert.equal(states.join(), 'audio connecting 0,systemd connecting 0,power connecting 0,upgrade up 0');
   } finally {
     await program.end();

@@ -69,7 +69,7 @@ async function startPrometheus(t: TestContext, target: number) {
 
 const skip = skipReason(playersAnd('prometheus'));
 
-test('Prometheus reads the figures, and each panel of examples/grafana.json shows some', {
+test('Prometheus has an answer to each query of examples/grafana.json, and the types and units of the metrics', {
   skip,
 }, async (t) => {
   const node = await startPlayersNode(await startSession());

@@ -29,6 +29,7 @@ test('a name that another node has published is made printable in health and log
   t.after(() => broker.stop());
   const spy = await startSpy(broker.url, 'house/taken/who');
   t.after(() => spy.end());
+  // The characters are ESC, CSI and the right-to-left override, which change what a terminal displays.
   await spy.publish('house/taken/node', 'strange\u001b[31m\u009b\u202enode', { retain: true });
   await spy.publish('house/taken/status', 'online', { retain: true });
   const config = `${NO_BACKENDS}mqtt: {enabled: true, url: "${broker.url}", topic: house/taken}\n`;
@@ -94,7 +95,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await untilRead('the default output', () => sound.pactl('get-default-sink'), /kitchen/);
   });
 
-  test('the will of a daemon that is killed says that this daemon is offline, and a restarted daemon removes the topic of an output that has gone', async () => {
+  test('the will of a killed daemon says that it is offline, and after its restart the topic of a removed output is empty', async () => {
     await sound.addSink('cellar');
     await spy.untilText(`${OUTPUTS}/cellar`);
     daemon.signal('SIGKILL');
@@ -126,7 +127,7 @@ const REQUESTS = 100;
  */
 const GROWTH_MAX_MB = 160;
 
-test('requests are answered, streams continue, and memory is bounded during a flood of commands from the broker', {
+test('a daemon serves its clients with bounded memory during a flood of commands from the broker', {
   skip,
 }, async (t) => {
   const broker = await startFloodingBroker(commandsOfAllKinds(TOPIC));

@@ -17,6 +17,7 @@ import { Daemon, NO_BACKENDS } from './daemon.js';
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const COVER = '/players/scripted.instance123/cover';
+/** The beginning of a PNG file. The daemon recognizes an image by its first bytes. */
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const pngOf = (paddingBytes: number): Buffer => Buffer.concat([PNG, Buffer.alloc(paddingBytes, 0x55)]);
 
@@ -76,6 +77,7 @@ test('a cover is an image with its tag, a redirect to the web, or missing', asyn
   const web = await daemon.get(COVER);
   assert.deepEqual([web.status, web.headers['location']], [307, 'https://a.example/b.png']);
 
+  // The URLs name a file that is no image, a scheme that is not served, or a directory, or are too long.
   const tooLong = `https://a.example/${'b'.repeat(30_000)}`;
   for (const unusable of [
     'file:///etc/passwd',

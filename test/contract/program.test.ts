@@ -68,9 +68,9 @@ const badConfig = writeHomeFile('bad.yaml', 'api:\n  port: 99999\n  sse: {maxCli
 const COMMAND_LINES: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
   ['--help', ['--help'], 0, /Usage: tonearm/],
   ['--version', ['--version'], 0, /^\d+\.\d+\.\d+\n$/],
-  ['an unknown option, which is found before root is refused,', ['--frobnicate'], 64, /--frobnicate/],
+  ['an unknown option, even without --allow-root,', ['--frobnicate'], 64, /--frobnicate/],
   [
-    'two configuration files, which are found before root is refused,',
+    'two configuration files, even without --allow-root,',
     ['--config', badConfig, '--config', badConfig],
     64,
     /--config is given twice/,
@@ -99,7 +99,7 @@ for (const [what, args, status, output] of COMMAND_LINES) {
   });
 }
 
-test('an invalid configuration ends the start, although the thread of audio hangs while it loads', () => {
+test('an invalid configuration ends the start, although the thread of audio never finishes loading its code', () => {
   const dist = join(home, 'dist');
   cpSync(dirname(ENTRY), dist, { recursive: true });
   writeFileSync(join(dist, 'actors/audio/backend.js'), 'for (;;);');
@@ -112,13 +112,13 @@ const oddConfig = writeHomeFile('odd.yaml', 'logLevl: info\n');
 const FULL_DISK = openSync('/dev/full', 'w');
 after(() => closeSync(FULL_DISK));
 
-const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
+const DISK_FULL_LINE = /^tonearm: cannot write: the disk is full\n$/;
 
 /** `lost` is the output that goes to the full disk, `printed` the text on the other one. */
 for (const [what, args, lost, status, printed] of [
   ['tonearm progress never fails', ['progress', 'begin', '--total', '1'], 'stderr', 0, /^$/],
-  ['the help of tonearm progress never fails, either', ['progress', '--help'], 'stdout', 0, DISK_FULL],
-  ['an answer that is lost is an error', ['--version'], 'stdout', 74, DISK_FULL],
+  ['the help of tonearm progress never fails, either', ['progress', '--help'], 'stdout', 0, DISK_FULL_LINE],
+  ['an answer that is lost is an error', ['--version'], 'stdout', 74, DISK_FULL_LINE],
   ['a usage error stays a usage error', ['--frobnicate'], 'stderr', 64, /^$/],
   ['a lost warning is an error', ['--check-config', '--config', oddConfig], 'stderr', 74, /^bind:/],
 ] as const) {
@@ -145,7 +145,7 @@ test('a start as root is refused in one line: exit 77', { skip: skipReason({ roo
   assert.equal(result.stderr.split('\n').length, 2, 'the refusal is one line');
 });
 
-test('a daemon waits while no address of bind exists, logs the missing entries, and ends with status 0', async (context) => {
+test('a daemon waits while no address of bind exists, and logs which entries are missing', async (context) => {
   const config = writeHomeFile('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
   const { child, ended, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
   const missingEntries = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
@@ -154,14 +154,15 @@ test('a daemon waits while no address of bind exists, logs the missing entries, 
     () => missingEntries.test(log()) || child.exitCode !== null,
   );
   assert.equal(child.exitCode, null, log());
+  // A daemon that waits obeys SIGTERM, too.
   child.kill();
   assert.equal(await ended, 0, log());
   assert.match(log(), /shutting down/);
 });
 
 /**
- * Makes a copy of the daemon that sends the signal to itself, then runs `code`, and then its bundle. Returns
- * the copy's main.js.
+ * Makes a copy of the daemon. The copy sends the signal to itself, runs `code`, and only then runs the rest
+ * of its bundle. Returns the copy's main.js.
  */
 function entryWithEarlySignal(signal: NodeJS.Signals, code = ''): string {
   const dist = join(home, `dist-${signal}${code.length}`);
@@ -173,7 +174,7 @@ function entryWithEarlySignal(signal: NodeJS.Signals, code = ''): string {
   return join(dist, 'main.js');
 }
 
-/** The process goes on, but without its bundle. */
+/** This code leaves the bundle's function at once, so the process goes on without its bundle. */
 const HANG = 'return setInterval(()=>{},1e6);';
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   for (const [what, code] of [
@@ -283,7 +284,7 @@ test('SIGUSR1 opens no inspector in the daemon', async (t) => {
   assert.doesNotMatch(daemon.log, /Debugger/);
 });
 
-test('the daemon makes files and sockets for its user alone, whatever umask it is started with', async (t) => {
+test('the daemon sets a umask by which its files and sockets are for its user alone', async (t) => {
   const { pid } = await Daemon.start({ config: NO_BACKENDS }, t);
   assert.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^Umask:\s+0077$/m);
 });

@@ -31,8 +31,8 @@ const [SERVER = '', LOCATION = ''] = documentedBlocks(PAGE, 'nginx');
 interface Proxy {
   readonly programs: readonly string[];
   /**
-   * The lines of docs/security.md, "Behind a reverse proxy". They have the changes that the same section
-   * names for a path of the proxy, here for `PROXY_PATH`.
+   * The lines of docs/security.md, "Behind a reverse proxy", with the addition that the same section
+   * describes for a node below a path. This path is `PROXY_PATH`.
    */
   readonly lines: string;
   /** The whole configuration around these lines, for a port and a folder. */
@@ -56,6 +56,7 @@ ${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl',
   },
   caddy: {
     programs: ['caddy'],
+    // The documented directive stays for the root, and is repeated for the path.
     lines: documentedBlock(PAGE, 'caddy').replace(
       / +reverse_proxy.*/,
       (directive) => `${directive}\n handle_path ${PROXY_PATH}* {\n${directive}\n}`,
@@ -144,7 +145,7 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
     }
 
     for (const path of ['/', PROXY_PATH]) {
-      test(`at ${path} the page loads, also the parts that it imports later, changes appear, and a button works`, async () => {
+      test(`at ${path} the page displays late sections and changed volumes, and a button works`, async () => {
         const { sound } = audible;
         const page = await open(path);
         assert.equal(page.url(), `${runningProxy.origin}${path}ui`);
@@ -155,6 +156,7 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
           const slider = page.getByRole('slider', { name: 'Volume of Kitchen', exact: true });
           await until('the page shows the volume', async () => (await slider.inputValue()) === `${percent}`);
         }
+        // The button toggles, and the test of the other path may have used it.
         const wasMuted = (await sound.sinks()).find((sink) => sink.name === 'living')?.mute;
         await page.getByRole('button', { name: 'Mute Living room' }).click();
         await until('the sound server has the change', async () =>
@@ -169,6 +171,7 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
           const response = await fetch('audio/outputs/a%2Fb/mute', { method: 'POST' });
           return response.text();
         });
+        // If the proxy decoded `%2F`, the node would find no such route.
         assert.equal(JSON.parse(answer).type, 'urn:tonearm:problem:no-such-output');
         await page.close();
       });

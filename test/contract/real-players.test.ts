@@ -53,6 +53,7 @@ type Effect = Pick<CommandRow, 'property' | 'value' | 'isPublished'>;
 const positionEffect = (positionS: number): Effect => ({
   property: 'time-pos',
   value: positionS,
+  // `NaN` is near no position.
   isPublished: ({ position = Number.NaN }) => isNear(position, positionS * SECOND_US),
 });
 const pauseEffect = (value: boolean): Effect => ({
@@ -170,8 +171,9 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(events, [`${MPV} number`]);
   });
 
-  test('the published position of mpv becomes its real one, although the sink takes up to two seconds of sound at once when mpv begins', async () => {
+  test('the published position of mpv becomes the real one, although the sink takes up to 2 s of sound at once at the start', async () => {
     const realPosition = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
+    // Positions below the tolerance are always near each other, so the test waits until mpv is beyond it.
     await until('mpv plays on', async () => (await realPosition()) > 1.5 * SECOND_US);
     const published = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
     await until('the published position is the real one', async () =>
@@ -295,7 +297,7 @@ describe('cmus', { skip }, () => {
     });
   }
 
-  test('one command pauses cmus and mpv, and with players.exclusive a player that begins to play pauses the other one', async (t) => {
+  test('one command pauses both players, and players.exclusive pauses a player when the other one begins to play', async (t) => {
     const { session, daemon } = node;
     const mpv = await startMpv(session);
     t.after(() => mpv.program.end());

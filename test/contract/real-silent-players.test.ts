@@ -70,7 +70,7 @@ describe('Mopidy, which does not announce changes of its tracklist', { skip: ski
     assert.match(refused.text, /can_play is false/);
   });
 
-  test('Mopidy plays at the first command after its tracklist was filled, and the record and the event stream show that it plays', async () => {
+  test('Mopidy plays at the first command after its tracklist was filled, and the event stream agrees with the record', async () => {
     await mopidy.add(node.session.files);
     await node.change('mopidy', 'play');
     const { capabilities } = await node.player(MOPIDY);
@@ -126,6 +126,7 @@ describe('MPD with mpDris2, beside playerctld', { skip: skipMpd }, () => {
   });
 
   test('MPD is removed when it leaves the bus, although playerctld still reports that it plays', async () => {
+    // The bridge is mpDris2, which has MPD's name on the bus. MPD itself goes on.
     await mpd.bridge.end();
     await until('no player is listed', async () => (await node.players()).length === 0);
     await node.stream.until(({ model }) => model.known.players.size === 0, 'the removal');

@@ -68,13 +68,13 @@ describe('the tracklist of VLC', { skip: skipReason(NEEDS) }, () => {
     await untilCurrentTrackIs(firstTitle);
   });
 
-  test('tracks are added at the end, after a track and before the first one, and tracks are removed', async () => {
+  test('tracks are added, also before the first track, and are removed', async () => {
     const uri = `file://${encodeURI(node.session.fileOf(secondTitle))}`;
     await node.change(VLC, 'tracklist/add', { uri });
     const { tracks } = await untilTracksAre(`${firstTitle},${secondTitle},${secondTitle}`);
     const firstId = tracks[0]?.track_id ?? '';
-    // The test before this one has chosen the first track. A player that is paused does not go on to its
-    // next track by itself.
+    // The test before this one has chosen the first track. A paused player does not go on to the
+    // second track by itself, so only the next addition can begin it.
     await node.change(VLC, 'pause');
     await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await untilCurrentTrackIs(firstTitle);
@@ -119,6 +119,7 @@ describe('the tracklist of VLC', { skip: skipReason(NEEDS) }, () => {
       'the repetition of the track',
     );
     assert.equal(sent().length, countBefore);
+    // A client that has the answer's tag is not sent the list again, either.
     const path = '/players/vlc/tracklist';
     const { headers } = await node.daemon.get(path);
     assert.equal((await node.daemon.get(path, { 'If-None-Match': String(headers['etag']) })).status, 304);
@@ -141,7 +142,7 @@ describe('a list of 500 songs in VLC', { skip: skipReason(NEEDS) }, () => {
   });
   after(() => node?.stop());
 
-  test('a list of 500 songs is whole in the answer, and the stream has the first tracks of the list, in a line within the limit', async () => {
+  test('the answer has all 500 songs, and the stream has the first of them, in a line within the limit', async () => {
     const path = '/players/vlc/tracklist';
     await until('the stream has the first tracks of the answer', async () => {
       const { tracks } = await node.daemon.read<TracklistRecord>(path);

@@ -116,6 +116,7 @@ describe('the configuration of a daemon that runs', {
     };
     assert.deepEqual(await readSettings(), defaults);
     assert.match(await reload(AUDIO_ONLY, api), /"changed":"[^"]*api\.control/);
+    // `volumeStep` is in percent, and `step` is a part of 1.
     const changed = { host: 200, origin: 'http://app.lan', post: 403, page: 404, control: false };
     assert.deepEqual(await readSettings(), { ...changed, step: 0.03, commands: false });
     assert.equal(await readAudioHealth(), healthBefore);
@@ -158,7 +159,8 @@ describe('the configuration of a daemon that runs', {
 
   test('a reload restarts a backend whose settings have changed, and no other', async () => {
     await reload(`${AUDIO_ONLY}players: {enabled: true}\n`);
-    // At first the reason is that the backend has not reported yet. The backend's own reason replaces it.
+    // Before its first report, the backend is `connecting`, too, because it `has not reported yet`. The test
+    // waits until the backend itself has reported a reason.
     const ownReason = /(?<!has not reported yet)$/;
     await audible.daemon.untilBackend('players', 'connecting', ownReason);
     const playersBefore = JSON.stringify((await readHealth()).backends['players']);
@@ -176,7 +178,7 @@ describe('the configuration of a daemon that runs', {
   test('a reload adds and removes backends with their routes, also for clients that are connected', async () => {
     const { daemon } = audible;
     assert.match(await reload(`${AUDIO_ONLY}bluetooth: {enabled: true}\n`), /"started":"bluetooth"/);
-    // The test above has enabled `players`, and this configuration has removed it.
+    // The test above has enabled `players`, and this reload has stopped it.
     await until(
       'the client knows only audio and bluetooth',
       () => [...live.state.backends.keys()].join() === 'audio,bluetooth',
@@ -219,6 +221,7 @@ describe('the configuration of a daemon that runs', {
 test('a daemon that gets SIGTERM during a reload ends', async (t) => {
   const daemon = await Daemon.start({ config: `players: {enabled: true}\n${NO_BACKENDS}` }, t);
   writeFileSync(join(daemon.directory, 'config.yaml'), `api: {port: ${daemon.port}}\n${NO_BACKENDS}`);
+  // This reload takes a while, because it has to stop the backend `players`.
   daemon.signal('SIGHUP');
   daemon.signal('SIGTERM');
   assert.equal(await daemon.status(), 0);
@@ -239,7 +242,8 @@ test('the daemon ends when its terminal is closed', {
   t.after(() => terminal.kill('SIGKILL'));
   const answers = async () => (await send(port, { path: '/server' })).status === 200;
   await until('the daemon answers', answers);
-  // The other end of the terminal goes, as when a window is closed.
+  // The other end of the terminal goes, as when a window is closed. The daemon then gets SIGHUP, which must
+  // end it here instead of reloading the configuration.
   terminal.kill('SIGKILL');
   await once(terminal, 'close');
   const isUnreachable = () =>

@@ -16,7 +16,7 @@ const NODE = '10.9.0.1';
 const NODE_V6 = 'fd00:9::1';
 const OTHER_NEIGHBOUR = '10.9.0.2';
 const OTHER_NEIGHBOUR_V6 = 'fd00:9:0:1::2';
-/** Addresses of one /64 network, because one device may have many of these. */
+/** One device may have many addresses of its /64 network. These are the addresses of such a device. */
 const CROWD_V6 = Array.from({ length: 40 }, (_, index) => `fd00:9:0:2::${index + 1}`);
 const ONE_OF_CROWD_V6 = 'fd00:9:0:2::1';
 /** Another address of that /64, from which no silent connection comes. */
@@ -25,6 +25,7 @@ const CROWD = '10.9.0.3';
 /** The addresses from which event streams are opened. */
 const STREAM_CLIENTS = consecutiveAddresses('10.9.0.20', 8);
 const REQUESTS_EACH = 15;
+/** The default of `api.sse.maxClients`. */
 const STREAMS_MAX = 256;
 /**
  * Besides the streams, 512 connections may be open. 1024 more connections wait until other connections are
@@ -55,7 +56,7 @@ interface Row {
   readonly from: readonly string[];
   readonly to: string;
   readonly count: number;
-  /** The requests begin after this number of closings, when some connections have come back. */
+  /** The requests begin when the node has closed more connections than this, and some are opened again. */
   readonly closings: number;
   readonly requesters: readonly Requester[];
 }
@@ -75,8 +76,8 @@ const ROWS: readonly Row[] = [
     to: NODE,
     count: 3000,
     closings: 3000,
-    // `CROWD` itself is left out: among so many connections, its own may be closed before the node has read
-    // the request.
+    // No request comes from `CROWD` itself. Among so many connections of this address, the node may close
+    // the one with the request before it has read the request.
     requesters: [V4, V6, LOCAL],
   },
   {
@@ -135,6 +136,7 @@ inOwnNetwork(import.meta.url, () => {
       t.after(() => crowd.end());
       await until('connections are being closed', () => crowd.closings > closings);
       await assertServed(requesters, daemon.port);
+      // The log has at most one such line in an hour.
       const warnings = daemon.log.match(/too many connections/g) ?? [];
       assert.equal(warnings.length, 1, daemon.log);
       const opened = countDescriptors(daemon.pid) - openBefore;
@@ -144,7 +146,7 @@ inOwnNetwork(import.meta.url, () => {
     });
   }
 
-  test('a node with the largest number of streams keeps them and answers requests, while silent connections come back', async (t) => {
+  test('a node keeps the largest number of streams and answers requests while silent connections are opened again', async (t) => {
     const daemon = await startNode(t);
     const streams: RawConnection[] = [];
     t.after(() => {

@@ -67,7 +67,8 @@ test(`${LISTENER_COUNT} listeners get each event once, and ${NON_READER_COUNT} t
   for (const listener of listeners)
     await listener.until(({ model }) => model.known.outputs.get(living.id)?.volume === 1, 'the last change');
   const [first = [], ...others] = listeners.map(idsOf);
-  // One event may bring two changes that follow each other closely.
+  // The daemon may report changes that follow each other closely in one event, so there may be fewer events
+  // than rounds.
   assert.ok(first.length > rounds / 2, `${first.length} of ${rounds} changes came as events of their own`);
   assert.equal(new Set(first).size, first.length, 'no event comes twice');
   for (const ids of others) assert.deepEqual(ids, first, 'every event, once and in order');

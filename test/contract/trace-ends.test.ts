@@ -61,7 +61,7 @@ const untilClosed = (socket: Socket): Promise<unknown> =>
 const untilPrinted = (tracer: Tracer, text: string): Promise<unknown> =>
   until(`the tracer prints ${text}`, () => tracer.out().includes(text));
 
-test('audio data that is not printed is counted at the end of its connection', TIME_LIMIT, async (t) => {
+test('the last line of a connection says how much audio data was not printed', TIME_LIMIT, async (t) => {
   const { tracer, client, server } = await startWithClient(t, await startPeers(t));
   server.resume();
   const block = Buffer.from(wire.framed(Array(BLOCK_BYTES).fill(0x55), { channel: 0 }));
@@ -126,6 +126,7 @@ for (const [what, command, status, err] of COMMANDS) {
     const { env, directory } = await startPeers(t);
     const tracer = spawnTrace(t, env, '--', ...command);
     assert.equal(await tracer.ended, status);
+    // Only lines of the trace may go to standard output, and these commands connect to no sound server.
     assert.equal(tracer.out(), '');
     assert.match(tracer.err(), err);
     assert.deepEqual(readdirSync(directory), ['native'], 'only the socket of the server is left');
@@ -147,6 +148,7 @@ test(
   TIME_LIMIT,
   async (t) => {
     const { env } = await startPeers(t);
+    // The address contains a sequence that would clear a terminal, so the message must have it escaped.
     const tracer = spawnTrace(t, { ...env, PULSE_SERVER: 'tcp:hifi\u001b[2J' }, '--', 'true');
     assert.equal(await tracer.ended, 69);
     assert.equal(
@@ -174,6 +176,7 @@ for (const [what, folder] of UNUSABLE_FOLDERS) {
     const variables = {
       ...env,
       XDG_RUNTIME_DIR: join(directory, folder),
+      // No client connects to this trace, so it needs no sound server.
       PULSE_SERVER: 'unix:/nowhere/native',
     };
     const tracer = spawnTrace(t, variables, '--raw', capture, '--', 'true');

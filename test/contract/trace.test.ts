@@ -120,7 +120,7 @@ const uncheckedCommands = (
   ['set-sink-formats', '1', 'pcm; ac3-iec61937'],
 ];
 
-/** The messages that both sides send in these tests, on each kind of server. */
+/** The trace of each kind of server must contain all these messages, which come from either side. */
 const EXPECTED_COMMANDS = `
   AUTH, SET_CLIENT_NAME, REPLY, ERROR, SUBSCRIBE, SUBSCRIBE_EVENT, STAT, GET_SERVER_INFO, GET_SINK_INFO, GET_SINK_INFO_LIST,
   GET_SOURCE_INFO, GET_SOURCE_INFO_LIST, GET_MODULE_INFO_LIST, GET_CLIENT_INFO_LIST, GET_SINK_INPUT_INFO_LIST,
@@ -164,6 +164,7 @@ function assertNamed(traced: readonly TraceLine[]): void {
   for (const line of traced) {
     const { command, unnamed, problem, answers, note, data } = line;
     if (note !== undefined || data !== undefined) continue;
+    // A reply has the name of the request that it answers. A command without a name is a number here.
     const isReply = command === 'REPLY' || command === 'ERROR';
     const name = isReply ? answers : command;
     const areValuesNamed = name === 'EXTENSION' || unnamed === undefined;
@@ -262,12 +263,13 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     const sinkInput = await firstIndexOf('sink-inputs');
     const sourceOutput = await firstIndexOf('source-outputs');
     assert.match(await runTraced('paplay', '--device=living', wav), /^0\n$/);
-    // The samples of silence are from -32 to 32, and have none of these bytes.
+    // The samples of silence are from -32 to 32. Their bytes are at most 0x20 or at least 0xe0.
     await until('the recording has the sound', () =>
       readFileSync(recorded).some((byte) => byte > 0x20 && byte < 0xe0),
     );
     for (const command of uncheckedCommands(sinkInput, sourceOutput, wav))
       await runTraced('pactl', ...command);
+    // Two of the commands above have set these volumes.
     const [living] = (await sound.sinks()).filter(({ name }) => name === 'living');
     assert.equal(living?.volume['front-left']?.value_percent, '41%');
     assert.match(await sound.pactl('list', 'sink-inputs'), /Volume: [^\n]* 33%/);

@@ -1,6 +1,6 @@
-// Tests the built program where it has no binary for the version of Node.js, the system or the C library. It
-// ends with one line and a documented status, and commands that need no binary work. The tests run on the
-// Node.js of this machine, and a preloaded file lets it report another version or system.
+// Tests the built program where it has no binary for the version of Node.js, the system or the C library.
+// The program ends with one line and a documented status, but commands that use no binary work. The tests
+// run on the Node.js of this machine, and a preloaded file lets it report another version or system.
 // test/tools/fresh-checkout.test.ts runs the program on other versions of Node.js, which are real.
 
 import assert from 'node:assert/strict';
@@ -16,12 +16,12 @@ import { ENTRY } from './daemon.js';
 const CANNOT_RUN_HERE = 126;
 const HELP = /^Usage: tonearm \[--config PATH\]/;
 
-/** No binary is for this version of the binary interface of Node.js. */
+/** Node.js reports a version of its binary interface for which no binary exists. */
 const WITHOUT_BINARY = 'Object.defineProperty(process.versions, "modules", { value: "999" })';
 
 /**
- * The preloaded file has the line `script`, which imitates the machine. The line that the program prints
- * must match `line`.
+ * `script` is the code of the preloaded file that imitates the machine. The program must print a line that
+ * matches `line`.
  */
 const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])[] = [
   [
@@ -59,6 +59,7 @@ function runOn(t: TestContext, script: string, ...args: readonly string[]) {
 describe('on a machine for which there is no binary', () => {
   for (const [what, script, line] of MACHINES) {
     test(`${what}: the program ends with one line and status 126`, (t) => {
+      // The program ends in the same way with an empty configuration.
       for (const args of [['--allow-root'], ['--allow-root', '--config', '/dev/null']]) {
         const { status, stdout, stderr } = runOn(t, script, ...args);
         assert.deepEqual([status, stdout], [CANNOT_RUN_HERE, '']);
@@ -99,8 +100,8 @@ function withBinaries(t: TestContext, binaries: Readonly<Record<string, 'unloada
   const folder = temporaryFolder(t);
   const builtFolder = dirname(ENTRY);
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
-  // `uws-older` supports fewer versions of Node.js, and `uws-newer` supports fewer C libraries. So this
-  // machine may be able to use only one of them.
+  // The binary of `uws-older` comes first, because this machine may have a C library that is too old for
+  // `uws-newer`. But `uws-older` has binaries for fewer versions of Node.js, perhaps none for this one.
   const loadable = [join(builtFolder, 'uws-older', file), join(builtFolder, 'uws-newer', file)].find((path) =>
     existsSync(path),
   );

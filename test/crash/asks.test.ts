@@ -30,7 +30,7 @@ test('a command without an answer at the deadline is a time-out, and its late an
     error: { fault: 'timeout', detail: 'The audio backend gave no answer within 0.1 s' },
   });
 
-  // This is the newest `keep`, so the fixture's `release` below answers it, after its deadline has passed.
+  // The fixture's `release` below answers this newest `keep`, whose deadline has passed by then.
   assert.equal((await ask('audio', 'keep')).ok, false);
   // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated. The
   // answer to `release` is the number of the thread.
@@ -49,6 +49,7 @@ test('a command that a stalled thread takes up after the deadline is not carried
   // The thread takes up its commands in order, so an answer shows that it has taken up `publish`.
   let answer = await ask('audio', 'who');
   while (!answer.ok) answer = await ask('audio', 'who');
+  // `publish` puts this record, among others.
   assert.ok(!recorder.sequence.includes('put power.action'), recorder.sequence.join());
 });
 
@@ -94,8 +95,8 @@ test('changes and states arrive in the order in which they were published, and b
 
   await ask('audio', 'publish');
 
-  // The fixture publishes these in this order (`publish` in fixtures/obedient.ts). It publishes the first
-  // reason for `connecting` twice, and the supervisor reports this reason only once.
+  // The fixture publishes these in this order (`publish` in fixtures/obedient.ts). It publishes `connecting`
+  // three times: twice with one reason, and then with another. The supervisor reports each reason once.
   assert.equal(
     recorder.sequence.join(),
     'put 1,drop 2,connecting,connecting,put 3,put power.action,up,put 4',
@@ -113,7 +114,7 @@ test('changes and states arrive in the order in which they were published, and b
   );
 });
 
-test('the audio thread is notified of listeners to its meters: at its start, for each new one, and when the last one goes', async (t) => {
+test('the audio thread is notified of listeners to its meters when it starts, when one comes, and when none is left', async (t) => {
   const { supervisor, recorder, ask } = makeSupervisor({ audio: 'obedient', power: 'obedient' });
   t.after(() => supervisor.stop());
   // The fixture logs a line for each notification.
@@ -141,6 +142,8 @@ test('the audio thread is notified of listeners to its meters: at its start, for
   await ask('audio', 'who');
   await ask('power', 'who');
 
+  // The lines come at the start of the first thread, with another listener, at the start of the second
+  // thread, and when nobody listens any more. The third thread starts without listeners, and has no line.
   const actual = levelLines().map(({ message, fields }) => `${fields['backend']} ${message}`);
   assert.deepEqual(actual, [
     'audio levels true',

@@ -10,8 +10,8 @@ const FIRST_FEED = 'discovery requests its first feed';
 const NEXT_FEED = 'discovery requests its next feed';
 
 /**
- * Sends the bridge words: `exit`, or the names of operations to request. The fixture reports each reply to a
- * request as the detail of its health.
+ * Sends words to the bridge: `exit`, or names of operations that it requests. The fixture reports each reply
+ * to a request as the detail of its health.
  */
 function sendWords({ recorder }: Supervised, ...words: readonly string[]): void {
   recorder.send({
@@ -56,8 +56,8 @@ test('a reply to a thread that has died is dropped', async (t) => {
   sendWords(supervised, 'exit');
   await recorder.until(() => countOf(supervised, FIRST_FEED) === 2);
 
-  // The first request of each thread has the same number. So the late reply to the dead thread could count
-  // as the reply to this request.
+  // The first request of each thread has the same number. So if the late reply to the dead thread was not
+  // dropped, the living thread would take it for the reply to its own request.
   recorder.bridgeRequest = async () => {
     replyToDeadThread();
     return { status: 200, body: 'reply to the living thread' };

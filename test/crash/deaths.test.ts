@@ -110,7 +110,8 @@ const MAIN_THREAD_BLOCKED_MS = 300;
 test('all messages that a thread sent before its death arrive', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
   const dying = ask('audio', 'speak and exit');
-  // While the main thread is blocked, both the messages and the death arrive.
+  // While the main thread is blocked, both the messages and the death arrive. The supervisor must deliver
+  // the messages, although it may learn of the death first.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, MAIN_THREAD_BLOCKED_MS);
   await dying;
 
@@ -162,7 +163,7 @@ test('a child is restarted after each of 5 deaths in 60 s, and stays failed for 
     // A further death does not change `since`.
     assert.equal(recorder.healthOf('audio')?.since, begun);
     const firedBefore = clock.fired;
-    // After the first death there is no wait, and `advance(0)` would already fire the timer of 0 ms.
+    // A wait of 0 ms has no moment before its end, so the clock does not move here.
     if (waitMs > 0) clock.advance(waitMs - 1);
     // Only the clock shows a start that comes too early. The health changes only when the new thread dies.
     assert.equal(clock.fired, firedBefore, `the child is restarted before ${waitMs} ms`);

@@ -20,8 +20,8 @@ import { childrenUp, QUICK_HEARTBEAT, startChildren } from './harness.js';
 const DEADLINE_MS = 25_000;
 
 /**
- * While `isRefusing` is true, `new Worker` throws, because it reads a limit that throws. `new Worker` also
- * throws if the system has no thread to give (EAGAIN).
+ * While `isRefusing` is true, `new Worker` throws, because it reads a limit that throws. This imitates a
+ * system that has no thread to give (EAGAIN), where `new Worker` throws, too.
  */
 class RefusableLimits {
   readonly maxYoungGenerationSizeMb = HEAP_LIMITS.maxYoungGenerationSizeMb;
@@ -41,6 +41,7 @@ test('a child waits while the system refuses it a thread, and starts when it get
   heapLimits.isRefusing = true;
 
   const dying = ask('audio', 'throw');
+  // The first death is that of `throw`. The refused start counts as the second one.
   await recorder.untilState('audio', 'restarting', 2);
   assert.equal(recorder.healthOf('audio')?.detail, 'thread ended: no more threads');
   assert.equal((await ask('power', 'who')).ok, true);

@@ -21,7 +21,7 @@ test('a child starts when the one before it has sent its first message', async (
 
 for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
   test(`a child that ${fixture.replaceAll('-', ' ')} does not delay the next one`, async (t) => {
-    // A child that hangs ignores its stop, too.
+    // A child that hangs ignores its stop, too, so without a short limit the test would last a minute.
     const { recorder } = startChildren(
       t,
       { audio: fixture, systemd: 'obedient' },

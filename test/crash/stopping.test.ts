@@ -66,7 +66,7 @@ test('the last child stops cleanly in a short stop, although two children before
   assert.equal(recorder.lines.at(-1)?.message, CLEAN_STOP);
 });
 
-test('a stop that fails is logged and does not count as late, and a peer lost during the stop is not reported', async (t) => {
+test('the error of a stop that fails is logged, but a lost peer is not reported during the stop', async (t) => {
   const { supervisor, recorder } = await childrenUp(t, { audio: 'rejects-stop' });
   assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), []);
   // The fixture reports during its stop that its peer has gone, and then throws the error `cannot let go`.
@@ -74,7 +74,7 @@ test('a stop that fails is logged and does not count as late, and a peer lost du
   assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up']);
 });
 
-/** A restart policy with these waits gives a child this state after its first death. */
+/** The waits of a restart policy, by the state in which they leave a child after its first death. */
 const WAITS_MS_OF_STATE = { restarting: [3_600_000], failed: [] };
 for (const [state, waitsMs] of Object.entries(WAITS_MS_OF_STATE)) {
   test(`a child that is ${state} stops at once and is not started again`, async (t) => {

@@ -13,6 +13,7 @@ export function damage(chunk: Buffer, random: SeededRandom): Buffer {
   const place = random.below(chunk.length);
   const before = copy.subarray(0, place);
   const after = copy.subarray(place);
+  // Four bytes may be a length. If all of them are 0, 0xff or 0x7f, the length is zero or very large.
   const damages = {
     oneByteChanges: () => copy.fill(random.below(256), place, place + 1),
     fourBytesChange: () => copy.fill(random.pick([0, 0xff, 0x7f]), place, Math.min(place + 4, copy.length)),

@@ -1,5 +1,6 @@
 // A node for a fuzzer: the built daemon with most backends and the MQTT bridge. Its two buses are scripted
-// and record every call. Its sound server and its broker are real, each behind a proxy that can damage bytes.
+// and record every call. Its sound server and its broker are real, each behind a proxy that can damage
+// bytes.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,7 @@ export const PROGRAMS = ['pulseaudio', 'pactl', 'mosquitto'];
 export const TOPIC = 'house/living';
 /** A call that would end the machine. D-Bus encloses the name of a method in zero bytes. */
 const POWER_CALL_PATTERN = /\0(?:Reboot|PowerOff)\0/;
+/** `/health` lists the MQTT bridge among the backends. */
 const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'mqtt'];
 
 export type FuzzedNode = Awaited<ReturnType<typeof startFuzzedNode>>;

@@ -1,5 +1,5 @@
-// A scripted bus of a fuzzed node, the user's or the system's: systemd, logind and a player answer just what
-// each backend needs in order to be up, and every call is recorded.
+// A scripted bus. A fuzzed node has two: one as the user's bus, and one as the system's. Each has systemd,
+// logind and a player. They answer only what the backends need in order to be up. Every call is recorded.
 
 import type { ReceivedCall, ScriptedBus, Value } from '../actors/bus/scripted-bus.js';
 import { errorReply, reply, scriptedBus } from '../actors/bus/scripted-bus.js';

@@ -136,12 +136,13 @@ const UNCLEAR_FRAMINGS = [
   'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0',
 ];
 /**
- * Malformed sizes of a chunk. An empty size and a size after a space are missing here, because
- * uWebSockets.js takes either for the size of the last chunk. This does no harm: no proxy passes such a size
- * on, and a client that reaches the node directly can send the hidden request openly.
+ * Malformed sizes of a chunk. Two others are missing: an empty size, and a size after a space.
+ * uWebSockets.js reads them as 0, the size of the last chunk, so it also reads the hidden request. This does
+ * no harm: no proxy passes such a size on, and a client without a proxy can send the hidden request openly.
  */
 const MALFORMED_SIZES = [
   ...'0x0 -0 +0 00000000000000000000001 fffffffffffffffff g 1_0 10000000000000000'.split(' '),
+  // The line of this size ends too early, at a line feed without a carriage return.
   '0;\n',
 ];
 /** Each is the end of a request: framing headers and a body. Another request is in or behind the body. */
@@ -150,6 +151,7 @@ const HIDING_FRAMINGS: readonly string[] = [
   `Content-Length: ${HIDDEN_BYTES}\r\n\r\n${HIDDEN}`,
   `Transfer-Encoding: chunked\r\n\r\n${HIDDEN_BYTES.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
   `Transfer-Encoding: chunked\r\n\r\n${HIDDEN_BYTES.toString(16).toUpperCase()};x=y\r\n${HIDDEN}\r\n0\r\n\r\n`,
+  // `0\r\n\r\n` is an empty body in chunks. A parser that expects chunks reads the hidden request next.
   ...UNCLEAR_FRAMINGS.map((framing) => `${framing}\r\n\r\n0\r\n\r\n${HIDDEN}`),
   ...MALFORMED_SIZES.map((size) => `Transfer-Encoding: chunked\r\n\r\n${size}\r\n${HIDDEN}`),
 ];

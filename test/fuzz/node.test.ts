@@ -58,7 +58,8 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: skipReason({ programs:
       const random = new SeededRandom(SEED);
       const proxy = node.proxies[peer];
       const { daemon } = node.survivor;
-      // The daemon measures levels only while a stream requests them (docs/events.md, "Levels").
+      // The daemon measures levels only while a stream requests them (docs/events.md, "Levels"). For this,
+      // the sound server sends sound, and the proxy damages these bytes, too.
       const stream = await daemon.events('?types=audio.level');
       for (let storm = 0; storm < STORMS; storm += 1) {
         proxy.lie();

@@ -1,5 +1,5 @@
-// Feeds damaged captures to a session of the sound server's protocol. The session may throw no error, and
-// the number of its events is bounded by the number of bytes. TONEARM_FUZZ_SEED=N repeats a run.
+// Feeds damaged captures to a session of the sound server's protocol. The session must throw no error, and
+// must not report more events than the bytes can contain. TONEARM_FUZZ_SEED=N repeats a run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,10 @@ import { damage } from './damaging-proxy.js';
 
 /** Larger captures are left out, because they only repeat what the small ones have. */
 const CAPTURE_MAX_BYTES = 50_000;
-/** The arguments of every request in `REQUESTS`. Each request reads only those that it needs. */
+/**
+ * The arguments of every request in `REQUESTS`. Each request reads only those that it needs. The mask
+ * requests the events of sinks, of sink inputs and of the server.
+ */
 const REQUEST_ARGUMENTS = { ...PEAKS, mask: 0x85, index: 7 };
 const REQUESTS: readonly RequestName[] = [
   'GET_SINK_INPUT_INFO_LIST',
@@ -33,7 +36,7 @@ const handshake = GOLDEN.read({ file: 'pulse-handshake.bin' });
 const HEADER_BYTES = 20;
 /** The size of an event with its header. */
 const EVENT_BYTES = 40;
-/** The handshake and the requests have fewer bytes. Damaged input may not make the session send more. */
+/** The handshake and the requests have fewer bytes. Damaged input must not make the session send more. */
 const OUTPUT_MAX_BYTES = 1000;
 const SESSION_DEADLINE_MS = 10;
 /** The session opens, and sends its requests, at this time of its clock. */
@@ -87,7 +90,7 @@ function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
       },
       onData: (stream, data) => {
         count('data');
-        // `stream` may be any number, because the frame is damaged. The test makes 1, 2, 3 or 4 of it.
+        // The session does not know how many channels the stream has, so the test takes one to four.
         const channels = 1 + (stream % 4);
         const peaks = peaksOf(data, channels);
         assert.ok(

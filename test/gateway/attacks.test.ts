@@ -21,7 +21,7 @@ test('a request that is refused before its body arrives leaves the connection us
   const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
   connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
   await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
-  // The body of 16 bytes ends with the second `}`. The next request is 404, because `/audio/kind` is no
+  // The body of 16 bytes ends with the second `}`. The next request gets 404, because `/audio/kind` is no
   // route.
   connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   const received = await connection.until((text) => answerCount(text) === 2);
@@ -68,8 +68,8 @@ describe('an ambiguous request', () => {
     },
     { what: 'a first header that has no name', headers: `: z\r\n${OWN_HOST}` },
     { what: 'a length that is no number', headers: `${OWN_HOST}Content-Length: x\r\n` },
-    // The next row has `Accept`, because uWebSockets.js waits for more bytes of a request without any header,
-    // and closes the connection after its own time-out.
+    // The header `Accept` is in the next row because uWebSockets.js does not answer a request without
+    // headers: it waits for more bytes, and closes the connection after its own time-out.
     { what: 'no host', headers: 'Accept: x\r\n' },
     { what: 'an empty host', headers: 'Host:\r\n', status: 403 },
     // uWebSockets.js itself answers 505 where the target is no path.

@@ -20,6 +20,7 @@ const INTERFACES: InterfaceAddresses = {
   wlan0: [v6('fe80::3')],
 };
 
+/** These addresses have networks (`cidr`), with which `hostForClient` compares the client's address. */
 const HOME_INTERFACES: InterfaceAddresses = {
   lo: [{ ...v4('127.0.0.1'), cidr: '127.0.0.1/8' }],
   eth0: [
@@ -56,6 +57,7 @@ const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][]
   // All of 127.0.0.0/8 exists, although interfaces list only 127.0.0.1 of it.
   [['127.0.0.2'], INTERFACES, '127.0.0.2'],
   [['::1', 'lo'], INTERFACES, '::1 127.0.0.1'],
+  // The socket of `::` also serves IPv4. That of `0.0.0.0` serves only IPv4.
   [['all'], INTERFACES, '::'],
   [['all'], { lo: [v4('127.0.0.1')] }, '0.0.0.0'],
   [['0.0.0.0', '::'], INTERFACES, '::'],
@@ -65,28 +67,32 @@ const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][]
   [['0.0.0.0', '::1'], INTERFACES, '0.0.0.0 ::1'],
   [['::', 'eth1'], INTERFACES, ':: absent eth1'],
   [['0:0:0:0:0:0:0:1', '::1', 'FD00::2'], INTERFACES, '::1 fd00::2'],
+  // An IPv4 address in IPv6 form has the prefix `::ffff:`.
   [['::ffff:10.0.0.2'], INTERFACES, '10.0.0.2'],
   [['::ffff:192.0.2.9'], INTERFACES, 'absent ::ffff:192.0.2.9'],
   [['127.0.0.1', '::ffff:127.0.0.1'], INTERFACES, '127.0.0.1'],
   [['::ffff:0:0', '127.0.0.1'], INTERFACES, '0.0.0.0'],
   // The prefix of this address is `::ffff:0:`, not `::ffff:`. So it is not 127.0.0.1 in IPv6 form.
   [['::ffff:0:7f00:1', '127.0.0.1'], INTERFACES, '127.0.0.1 absent ::ffff:0:7f00:1'],
+  // A link-local address gets its interface as its zone.
   [['fe80::2'], INTERFACES, 'fe80::2%eth0'],
   [['fe80::2%eth0'], INTERFACES, 'fe80::2%eth0'],
   [['fe80::9'], INTERFACES, 'absent fe80::9'],
   [['fe80::1%nowhere'], INTERFACES, 'absent fe80::1%nowhere'],
   [['fe80::1'], { eth0: [v6('fe80::1')], eth1: [v6('fe80::1')] }, 'fe80::1%eth0 fe80::1%eth1'],
   [['192.0.2.5'], { 'eth0:1': [v4('192.0.2.5')] }, '192.0.2.5'],
+  // The only address of wlan0 is link-local.
   [['wlan0'], INTERFACES, 'absent wlan0'],
   [['localhost'], INTERFACES, 'absent localhost'],
   // Every object has a member `constructor`, but there is no interface with this name.
   [['constructor'], INTERFACES, 'absent constructor'],
 ];
 for (const [bind, interfaces, expected] of rows) {
-  test(`bind ${bind.join(', ')} is ${expected}`, () =>
+  test(`bind ${bind.join(', ')} means ${expected}`, () =>
     assert.equal(summaryOf(resolveBind(bind, interfaces)), expected));
 }
 
+/** Most of these entries overlap, and the kernel would refuse a socket of its own for each of them. */
 const LISTENED_TOGETHER: readonly (readonly string[])[] = [
   ['0.0.0.0', '127.0.0.1', 'lo'],
   ['::', '0.0.0.0', '::1'],
@@ -102,7 +108,7 @@ for (const bind of LISTENED_TOGETHER) {
   });
 }
 
-test('a link-local address is left out with a note', () => {
+test('if bind names an interface, its link-local address is left out with a note', () => {
   const note = 'bind: eth0: the link-local address fe80::2 is left out';
   assert.deepEqual(resolveBind(['eth0'], INTERFACES).notes, [note]);
 });
@@ -129,7 +135,7 @@ const clients: readonly [client: string, listening: string[], host: string, why:
   ['192.168.1.7', ['10.0.0.2'], '10.0.0.2', 'only the other network is served'],
   ['fd00::7', ['::'], '[fd00::2]', 'a network of IPv6'],
   ['fd00::7', ['0.0.0.0'], '10.0.0.2', 'IPv6 is not served'],
-  ['203.0.113.7', ['::'], '10.0.0.2', 'a client from elsewhere'],
+  ['203.0.113.7', ['::'], '10.0.0.2', 'its network is not here, so the first address is used'],
   [
     '127.0.0.1',
     ['127.0.0.1', '192.168.1.5'],
@@ -179,6 +185,7 @@ test('loopback is not searched for again once it is served', () => {
   const machine = new ScriptedMachine(['lo'], {});
   assert.deepEqual(machine.listening.state, { listening: [], waiting: ['lo'] });
   machine.interfaces = { lo: [v4('127.0.0.1')] };
+  // The addresses are polled every 8 s (listening.ts).
   machine.clock.advance(10_000);
   assert.deepEqual(machine.listening.state, { listening: ['127.0.0.1'], waiting: [] });
   assert.equal(machine.clock.timers, 0);

@@ -100,15 +100,15 @@ describe('the requests of a bridge, and what the gateway sends to it', () => {
   test('a bridge gets one message when a backend goes down: the state of the backend and the removals of its records', async (context) => {
     const ownNode = GatewayUnderTest.up().closeAtEndOf(context);
     const { gateway, batches } = ownNode;
-    // The second request confirms the batch with the whole state.
+    // The first request gets a batch with the whole state. The second request confirms this batch.
     for (const isFirst of [true, false]) ownNode.requestFeed('mqtt', isFirst);
     batches.length = 0;
 
     gateway.listener.health('audio', { state: 'connecting', since: 1, restarts: 0 });
     assert.equal(batches.length, 1);
     const changes = batches[0]?.changes.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
-    // `bringUp` of scripted-backends.ts has put these records. Records whose removal has no event, such as
-    // `audio.server`, stay.
+    // `bringUp` of scripted-backends.ts has put these records. The other records of audio stay, such as that
+    // of `audio.sleep`, because their removal has no event.
     const removals = ['drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'];
     assert.deepEqual(changes, ['put backends audio', ...removals]);
   });
@@ -116,10 +116,11 @@ describe('the requests of a bridge, and what the gateway sends to it', () => {
   test('a bridge gets one message about a reload: the state of a backend that starts anew, then all removals', async (context) => {
     const ownNode = GatewayUnderTest.up().closeAtEndOf(context);
     const { gateway, batches } = ownNode;
-    // The second request confirms the batch with the whole state.
+    // The first request gets a batch with the whole state. The second request confirms this batch.
     for (const isFirst of [true, false]) ownNode.requestFeed('mqtt', isFirst);
     batches.length = 0;
 
+    // The reload disables bluetooth, and starts audio anew.
     const bluetooth = { ...SETTINGS.bluetooth, enabled: false };
     const stopped: readonly ChildName[] = ['audio', 'bluetooth'];
     gateway.reconfigure({ ...SETTINGS, bluetooth, bind: ['127.0.0.1'] }, stopped);
@@ -130,7 +131,8 @@ describe('the requests of a bridge, and what the gateway sends to it', () => {
     const { state } = JSON.parse(first.kind === 'put' ? first.json : '{}');
     assert.deepEqual([first.collection, first.key, state], ['backends', 'audio', 'connecting']);
     const removals = others.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
-    // Records whose removal makes no entry in the journal, such as `audio.server`, are not among them.
+    // All records of both backends are removed. Bridges do not get the removal of a record whose changes
+    // make no event, such as that of `audio.server`.
     assert.deepEqual(removals, [
       'drop audio.outputs 0',
       'drop audio.outputs 1',
@@ -243,6 +245,7 @@ describe('a bridge', () => {
   });
 
   test('a bridge gets only the records that it needs', () => {
+    // Discovery needs only the addresses (`IS_UNNEEDED` in messages.ts).
     const node = new NodeWithBridge('discovery');
     assert.deepEqual(node.requestFirst(), [SERVED_ADDRESSES]);
     node.requestNext();
@@ -253,7 +256,7 @@ describe('a bridge', () => {
     assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [served] });
   });
 
-  test('a new thread of a bridge gets nothing before its first request, and then all records, also those that have changed since the former thread ended', () => {
+  test('a new thread of a bridge gets all records, but only after its first request', () => {
     const node = new NodeWithBridge();
     const formerBatches: ChangeBatch[] = [];
     for (const isFirst of [true, false])

@@ -21,7 +21,8 @@ for (const [bytes, peer, why] of ADDRESSES) {
 
 /**
  * Loopback is one side. All other peers together are the other side. Each side may have six connections: all
- * eight except the two that are reserved for the other side.
+ * eight except the two that are reserved for the other side. A single peer, except loopback, may have three.
+ * Two more connections, the spare ones, may be open for a moment.
  */
 const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
 
@@ -47,7 +48,7 @@ class SimulatedConnection implements BoundedConnection {
   readonly isIdle = (): boolean => this.#isIdle;
 }
 
-/** Takes connections while there are too many. The server closes those that it takes. */
+/** Takes connections until there are no longer too many. The server would close the taken ones. */
 function takeAllSurplus(connections: Connections<SimulatedConnection>): readonly SimulatedConnection[] {
   const taken: SimulatedConnection[] = [];
   for (;;) {
@@ -64,7 +65,11 @@ const ARRIVALS: readonly (readonly [what: string, arrivals: string, openAtEnd: s
   ['a connection without any request is closed before an idle one', "A' a A A", "A' A A"],
   ['an idle connection is closed before one with a request under way', "A A' A A", 'A A A'],
   ['the newest connection is refused where all others have a request under way', 'A B A A A', 'A B A A'],
-  ['a part of the connections is reserved for loopback', 'a a a B B B c L', 'a a B B B c L'],
+  [
+    'the other peers may have only six connections, even before loopback has one',
+    'a a a B B B c L',
+    'a a B B B c L',
+  ],
   [
     'loopback has no bound of its own, but a part is reserved for the other peers',
     'l l l L L L L A A',
@@ -76,7 +81,7 @@ const ARRIVALS: readonly (readonly [what: string, arrivals: string, openAtEnd: s
     'L L a a B B B C',
   ],
   [
-    'the places reserved for loopback stay free: the peer with most connections loses two connections',
+    'the places reserved for loopback stay free: each time, a peer with most connections loses its oldest',
     'a a a b b c c d',
     'a b b c c d',
   ],

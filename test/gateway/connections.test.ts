@@ -35,8 +35,8 @@ const muteRequest = (headers: string): string => `POST /audio/server/mute HTTP/1
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const UNMUTE_REQUEST = `${muteRequest(`${JSON_TYPE}Content-Length: 15\r\n`)}{"muted":false}`;
 /**
- * The backend's answer to `GET /power/`. Tests also use it as the answer to commands, because the gateway
- * does not pass on the text of such an answer.
+ * The backend's answer to `GET /power/`. It may also answer a command, because the gateway does not pass on
+ * the text of an answer to a command.
  */
 const POWER_ANSWER: Answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
 const statuses = (text: string): string[] => text.match(/(?<=HTTP\/1\.1 )\d{3}/g) ?? [];
@@ -57,6 +57,7 @@ describe('one connection', () => {
     under.backends.answer = POWER_ANSWER;
     for (const [index, request] of requests.entries()) {
       connection.write(request);
+      // The answer counts as received when its head is complete. The head ends with the empty line.
       await connection.until(
         (text) => statuses(text).length > index && text.split('\r\n\r\n').length > index + 1,
       );
@@ -243,6 +244,7 @@ test('a connection without a complete request within seconds is closed, even if 
 });
 
 describe("a request's head", () => {
+  // A head may have 16 KiB and 97 headers (docs/development/bounds.md).
   const rows: [what: string, request: string, status: number][] = [
     ['headers of 3 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(3000)}\r\n\r\n`, 200],
     ['headers of 15 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(15_000)}\r\n\r\n`, 200],
@@ -259,6 +261,7 @@ describe("a request's head", () => {
       assert.equal(await statusOf(under.port, request), status));
 
   test('a line break in a name of the path reaches no header', async () => {
+    // This path has no `PUT`, so the answer has a header that depends on the path, `Allow`.
     const request = `PUT /audio/outputs/a%0d%0aX-Evil:%201/mute HTTP/1.1\r\n${HOST}\r\n`;
     const connection = connect().write(request);
     const received = await connection.until((text) => text.includes('}'));

@@ -1,5 +1,5 @@
-// Tests which question to the backend answers a request for a cover. The backend is scripted.
-// test/contract/players.test.ts requests covers of a real player.
+// The gateway asks the backend for a cover, and one such question may answer several requests. These tests
+// show which requests it answers. The backend is scripted. test/contract/players.test.ts has a real player.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

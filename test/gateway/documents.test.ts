@@ -39,6 +39,7 @@ class DocumentsUnderTest {
     return this.response(resource)?.whole.body.toString();
   }
 
+  /** The time has whole milliseconds, because the header has no smaller parts. */
   changedAt(resource: Resource): number {
     const header = this.response(resource)?.whole.headers.find(([name]) => name === 'X-Cache-Updated-At');
     return Date.parse(header?.[1] ?? '');
@@ -142,7 +143,10 @@ interface FirstHealth {
   readonly title: string;
   readonly state: BackendState;
   readonly detail?: string;
-  /** True if this health counts as a report. Then a GET waits no longer. */
+  /**
+   * True if this health counts as a report. Then a GET waits no longer. `connecting` without a reason does
+   * not count: the backend has only started.
+   */
   readonly isReport: boolean;
 }
 const FIRST_HEALTH: readonly FirstHealth[] = [

@@ -105,6 +105,7 @@ export class GatewayUnderTest {
     // This socket does not exist, so that no test asks the Avahi of this machine.
     avahiSocket = '/nowhere/socket',
   }: Options = {}) {
+    // Inside the getter below, `this` is `node`.
     const hostnameNow = (): string => this.hostname;
     const node = {
       get hostname() {

@@ -15,11 +15,11 @@ import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
 const NAME = 'kitchen-2.local';
-/** How long Avahi may take for an answer. The three times are those of src/gateway/avahi-names.ts. */
+/** How long Avahi may take for an answer. This time and the next two are from gateway/avahi-names.ts. */
 const DEADLINE_MS = 1000;
-/** How long the last answer counts for a name that is in it. */
+/** The gateway accepts a name of Avahi's last answer for this long without a new question. */
 const AVAHI_NAME_MS = 10_000;
-/** How long the last answer counts for a name that is not in it. */
+/** The gateway refuses a name that is not in Avahi's last answer for this long without a new question. */
 const OTHER_NAME_MS = 1000;
 
 class ScriptedAvahi {
@@ -27,7 +27,7 @@ class ScriptedAvahi {
   readonly #pidFile = join(this.#folder, 'pid');
   readonly socketPath = join(this.#folder, 'socket');
   readonly questions: string[] = [];
-  /** The interface, the protocol and the name. If this is undefined, Avahi does not answer. */
+  /** A line with the interface, the protocol and the name. If it is undefined, Avahi does not answer. */
   answer: string | undefined = `+ 2 0 ${NAME}\n`;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -49,7 +49,7 @@ class ScriptedAvahi {
     });
   }
 
-  /** The socket stays, as systemd keeps it. */
+  /** Without its pid file, Avahi counts as stopped. The socket stays, because systemd keeps it. */
   stopRunning(): void {
     rmSync(this.#pidFile);
   }
@@ -76,7 +76,7 @@ test('Avahi is asked for names below .local only, and once for all who wait', as
   assert.deepEqual(avahi.questions, ['RESOLVE-ADDRESS 127.0.0.1\n']);
 });
 
-test('Avahi is asked again after a time, and sooner about a name that it did not give', async (t) => {
+test('an answer of Avahi counts for 10 s for a name that is in it, and for less time for any other name', async (t) => {
   const { clock, names } = withScriptedAvahi(t);
   await names.ask();
   clock.advance(2 * OTHER_NAME_MS);
@@ -100,7 +100,7 @@ for (const [what, answer] of [
   });
 }
 
-test('the question to an Avahi that hangs ends at a deadline without a name, and an absent Avahi gives no name', async (t) => {
+test('neither an Avahi that hangs until the deadline nor an absent Avahi gives the node a name', async (t) => {
   const { avahi, clock, names } = withScriptedAvahi(t);
   avahi.answer = undefined;
   const questionEnd = names.ask();

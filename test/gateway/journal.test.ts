@@ -66,6 +66,7 @@ const HISTORIES: readonly Row[] = [
     [[progress(1), progress(1), progress(2)]],
     '1!=1 2!=1 3!=2',
   ],
+  // Readers get `player.added` for a player that is back, so they must get `player.removed` before it.
   [
     'a player that goes, and comes back in a later batch with the same text, keeps its removal',
     [[MPV], [drop('players', 'mpv')], [MPV]],
@@ -152,7 +153,7 @@ for (const [name, changesOf, kept] of KEPT) {
 
     const entries = [...journal.entriesAfter(0)];
     assert.equal(entries.length, kept);
-    // A round with a record and its removal takes two numbers, but keeps only the removal.
+    // In a round of a removal, the record and the removal have a number each, but only the removal is kept.
     const sequencesPerRound = changesOf(0).length;
     const lastForgotten = journal.newestSequence - kept * sequencesPerRound;
     const isRelevant = () => true;

@@ -7,10 +7,10 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 
 /** The gateway keeps this many answers of backends, for their tags (docs/development/bounds.md). */
 const ANSWERS_KEPT = 32;
-/** Question N requests N lines of the log. */
+/** Question N requests N lines of the log. There is one question more than the gateway keeps answers. */
 const LAST_QUESTION = ANSWERS_KEPT + 1;
 
-test('if there is one answer more than the gateway keeps, it forgets the tag of the oldest answer, and no other tag', async (t) => {
+test('an answer above the limit makes the gateway forget only the tag of the question that was answered longest ago', async (t) => {
   const under = GatewayUnderTest.up().closeAtEndOf(t);
   under.backends.answer = { ok: true, value: { text: '[]' } };
   const requestLog = (lines: number, tag = '') =>
@@ -22,9 +22,9 @@ test('if there is one answer more than the gateway keeps, it forgets the tag of 
   for (let lines = 1; lines <= LAST_QUESTION; lines += 1)
     tags.set(lines, String((await requestLog(lines)).headers.etag));
 
-  // The gateway has forgotten question 1. The loop leaves this question out, because its new answer makes
-  // the gateway forget another answer: that of the earliest question. After the loop this is LAST_QUESTION,
-  // with which the loop begins.
+  // The gateway has forgotten question 1, and remembers the others. The loop repeats these, beginning with
+  // LAST_QUESTION, which is then the question that was answered longest ago. So when question 1 is repeated
+  // after the loop, the gateway forgets LAST_QUESTION.
   for (let lines = LAST_QUESTION; lines > 1; lines -= 1)
     assert.equal((await requestLog(lines, tags.get(lines))).status, 304, `lines=${lines}`);
   assert.equal((await requestLog(1, tags.get(1))).status, 200);

@@ -17,7 +17,7 @@ function assertContains(lines: readonly string[], ...expected: readonly string[]
   for (const line of expected) assert.ok(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`);
 }
 
-test('the answer to GET /metrics is OpenMetrics, must not be stored, and ends with the line # EOF', async (t) => {
+test('the answer to GET /metrics is complete OpenMetrics, which must not be stored', async (t) => {
   const under = GatewayUnderTest.up().closeAtEndOf(t);
   const { status, headers, text } = await under.fetch({ path: '/metrics' });
   assert.deepEqual(
@@ -38,7 +38,7 @@ test('the answer to GET /metrics is OpenMetrics, must not be stored, and ends wi
   assert.match(text, /^tonearm_thread_cpu_seconds_total\{thread="main"\} \d/m);
 });
 
-test('quotes, backslashes and line ends in a name are escaped, and only one of two outputs with the same name is counted', async (t) => {
+test('quotes, backslashes and line ends in a name are escaped, and of two outputs with the same name only the first has metrics', async (t) => {
   const under = GatewayUnderTest.up().closeAtEndOf(t);
   const name = 'a "b"\\c\nd';
   under.gateway.listener.changes([
@@ -95,9 +95,11 @@ test('a duration is counted in the bucket of the least bound that it does not ex
   assert.equal(BUCKET_BOUNDS_S.length, buckets.length);
 });
 
-test('the start of the process stays the same while the clocks differ by fractions of a second, and follows a clock that was set', async (t) => {
+test('the reported start of the process changes only if the date is set by a second or more', async (t) => {
   const clock = new ManualClock();
   const startS = clock.date() / 1000;
+  // The gateway computes the start from the date and the monotonic clock. It reads these one after the
+  // other, so a difference below 1 s does not count as a date that was set.
   let aheadMs = 0;
   const date = () => clock.date() + aheadMs;
   const under = GatewayUnderTest.up(SETTINGS, { clock: { ...clock, date } }).closeAtEndOf(t);

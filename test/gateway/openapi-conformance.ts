@@ -26,7 +26,7 @@ const conformances = new Map<string, Conformance>();
 
 export class Conformance {
   readonly #document: OpenApi;
-  /** openapi.test.ts checks the document itself. To check it again takes half of a compilation's time. */
+  /** openapi.test.ts checks the document itself. Checks here would double the time of each compilation. */
   readonly #ajv = new Ajv2020({ strict: false, validateSchema: false });
   readonly #validators = new Map<string, ValidateFunction>();
 
@@ -46,8 +46,8 @@ export class Conformance {
   }
 
   /**
-   * If the document does not have the operation, the answer must be a refusal, a file of the page or an
-   * answer to OPTIONS.
+   * If the document does not have the operation, the answer must be a redirection, a refusal, a file of the
+   * page or an answer to OPTIONS.
    * @throws {AssertionError} when the document does not have the answer
    */
   check(method: string, path: string, { status, headers, text }: HttpAnswer): void {

@@ -13,6 +13,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import type { OpenApi } from './openapi-conformance.js';
 
+// The document has the paths of enabled backends only, and `SETTINGS` disables discovery.
 const discovery = { ...SETTINGS.discovery, enabled: true };
 const under = GatewayUnderTest.up({ ...SETTINGS, discovery }).closeAtEndOf({ after });
 

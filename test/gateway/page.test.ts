@@ -82,6 +82,7 @@ describe('the page', () => {
     });
   }
 
+  // The document is served only at `/ui`, because clients may keep a file below `/ui/` for ever.
   for (const path of ['/ui/index.html', '/ui/none.js', '/ui/..%2Fapp-1.js', '/ui/a/b', '/ui/app-1.js.gz']) {
     test(`GET ${path} is 404`, async () => {
       assert.equal((await under.fetch({ path })).status, 404);
@@ -100,7 +101,8 @@ test('the policy of each document names the nodes that the page may speak to at 
   const under = GatewayUnderTest.up(settings).closeAtEndOf(context);
   const tagOf = async () => (await under.fetch({ path: '/ui' })).headers['etag'] ?? '';
   const oldTag = await tagOf();
-  // This node's page may speak to the attic. It may not speak to the cellar, whose own page is trusted.
+  // This node's page may speak to the nodes of `nodes.policy`. The pages of `nodes.origins` may speak to
+  // this node, which alone does not bring their nodes into the policy.
   const attic = put('nodes.policy', 'http://10.9.0.7:8018', 'attic');
   const cellar = put('nodes.origins', 'http://10.9.0.8:8018', 'cellar');
   under.gateway.listener.changes([attic, cellar]);
@@ -189,7 +191,7 @@ describe('a refused name', () => {
   test('a refused name that is markup is displayed as text', async () => {
     const { text } = await ask('<script>alert("1")</script>', FIREFOX, `/'"><img>`);
     assert.doesNotMatch(text, /<script|<img/);
-    // The double quotes are in the name, and the single quote is in the path.
+    // The name has `"1"`, and the path has a single quote. The page itself has neither.
     assert.doesNotMatch(text, /"1"/);
     assert.doesNotMatch(text, /'/);
   });

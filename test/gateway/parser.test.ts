@@ -16,8 +16,8 @@ interface Natives {
 // build/test/gateway/parser.test.js -> the project's root
 const natives: Natives = await import(new URL('../../../packaging/natives.mjs', import.meta.url).href);
 /**
- * Only the newer parser has a binary for Node.js 24. A machine whose C library can load this binary uses the
- * newer parser with every version of Node.js.
+ * Only the newer parser has a binary for Node.js 24. So the question is only whether the C library of this
+ * machine can load the newer parser. If it can, every version of Node.js uses this parser.
  */
 const isNewerParser = natives.hasNative(24, process.arch, natives.thisGlibc());
 
@@ -47,11 +47,12 @@ const HOSTS: readonly (readonly [what: string, lines: string, status: number, ty
   ['with an empty `Host`', 'Host:\r\n', 403, 'urn:tonearm:problem:foreign-host'],
 ];
 
-describe('the number of `Host` headers', { concurrency: true }, () => {
+describe('the `Host` headers of a request', { concurrency: true }, () => {
   for (const [what, lines, status, type] of HOSTS)
     test(`a request ${what} is answered with ${status} and ${type ?? 'a line of HTML'}`, async () => {
       const request = `GET /server HTTP/1.1\r\n${lines}\r\n`;
       const connection = new RawConnection(under.port).write(request);
+      // A problem ends with `}`, and HTML ends with `>`.
       const received = await connection.until((text) => /[}>]$/.test(text));
       connection.destroy();
       assert.match(received, new RegExp(`^HTTP/1\\.1 ${status} `));

@@ -75,7 +75,7 @@ test('the answers of /openapi.json and /server have the time of the reload that 
   // The time is that of the reload, although nobody has requested this answer before.
   assert.equal(await updatedAt('/server'), reloadedAt);
 
-  // A reload that changes nothing in a document leaves its time.
+  // A reload that does not change the document does not change its time.
   under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, NONE_STOPPED);
   assert.equal(await updatedAt('/openapi.json'), reloadedAt);
 });

@@ -6,8 +6,9 @@ import { test } from 'node:test';
 import { ResponseStream } from '../../src/gateway/response-stream.js';
 
 test('a stream learns when a part of its bytes is accepted, and may write when all are accepted', () => {
-  // `isAccepting` is the result of each write: whether the connection has accepted all bytes. At each signal
-  // the stream writes a comment to find this out (`COMMENT` in response-stream.ts).
+  // `isAccepting` is the result of each write: true if the connection has accepted all bytes. At each
+  // `signalWritable` the stream writes a comment, because only a write has such a result (`COMMENT` in
+  // response-stream.ts).
   let isAccepting = false;
   let signalWritable = (): boolean => false;
   const response = {

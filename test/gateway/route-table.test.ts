@@ -1,6 +1,6 @@
 // Tests which route a path has: slashes, percent-encoding and names with odd characters. For each route,
 // docs/http-api.md has a command, which this file makes of the table of routes. The command's body must fit
-// the route's schema. contract/access.test.ts tests paths that are not configured.
+// the route's schema. contract/access.test.ts tests the paths that a configuration disables.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -87,7 +87,7 @@ function outcomeOf(path: string): string {
 
 const rows: [path: string, expected: string][] = [
   ['/audio', '/audio'],
-  // The path of this route has a slash at its end. Requests with and without it lead there.
+  // The path of this route ends with a slash. A path without the final slash leads there, too.
   ['/power', '/power/'],
   ['/%61udio', '/audio'],
   ['//audio', '/audio'],

@@ -62,7 +62,7 @@ describe('a gateway with every backend up', () => {
     ['/upgrade', (body) => assert.equal((body as { can_check: boolean }).can_check, true)],
   ];
   for (const [path, check] of reads) {
-    test(`GET ${path} works with and without a final slash, as HEAD, and is 304 if nothing has changed`, async () => {
+    test(`GET ${path} is answered in each form: a final slash, HEAD, and If-None-Match if it has a tag`, async () => {
       check(await under.json(path));
       check(await under.json(`${path}/`));
 
@@ -242,7 +242,7 @@ describe('a gateway with every backend up', () => {
 
   const LOG = '/services/user/a%2Fb.service/log';
 
-  test('a log is requested with the number of lines that the query names, or with 20, and each log has its own ETag', async () => {
+  test('the query of a log decides how many lines the backend sends, by default 20, and each log has its own ETag', async () => {
     under.backends.answer = { ok: true, value: { text: '[]' } };
     const paths = [`${LOG}/`, `${LOG}?lines=1`, `${LOG}?x=%zz&lines=200`];
     for (const path of paths) assert.deepEqual(await under.json(path), []);
@@ -256,6 +256,7 @@ describe('a gateway with every backend up', () => {
     assert.equal((await under.fetch({ path: LOG, headers: ifChanged })).status, 304);
     const logOfOtherUnit = await under.fetch({ path: LOG.replace('b.service', 'c.service') });
     assert.notEqual(logOfOtherUnit.headers.etag, headers.etag, 'the log of another unit is another answer');
+    // The gateway remembers an answer for each unit, so the other unit has not replaced this answer.
     assert.equal((await under.fetch({ path: LOG, headers: ifChanged })).status, 304);
 
     assert.deepEqual(await under.json('/upgrade/log?lines=7'), []);

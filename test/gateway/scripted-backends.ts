@@ -61,6 +61,7 @@ export class ScriptedBackends implements Backends {
   }
 }
 
+/** The record with the lowest `rank` comes first in lists, and records without a rank come last. */
 export function put(collection: Collection, key: string, record: unknown, rank?: number): Change {
   const json = JSON.stringify(record);
   return { kind: 'put', collection, key, json, ...(rank !== undefined && { rank }) };
@@ -143,7 +144,7 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
   bluetooth: [put('bluetooth', '', ADAPTER), put('bluetooth.devices', PHONE.address, PHONE)],
 };
 
-/** Publishes the whole state of these backends, which are up since the epoch. */
+/** Publishes the whole state of these backends, and reports that they are up. */
 export function bringUp(listener: BackendListener, backends: readonly Backend[]): void {
   for (const backend of backends) {
     listener.changes(WHOLE_STATE[backend]);

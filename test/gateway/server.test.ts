@@ -11,7 +11,7 @@ import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
-test("a gateway cannot listen on a port on which another gateway listens, and the reason is the kernel's", async (context) => {
+test('a gateway is refused the port of another gateway, and `listenError` returns the reason of the kernel', async (context) => {
   const first = GatewayUnderTest.up().closeAtEndOf(context);
   const second = GatewayUnderTest.up().closeAtEndOf(context);
   // At 127.0.0.1 the kernel has chosen a free port for each gateway, so the two ports differ. Here both
@@ -22,7 +22,7 @@ test("a gateway cannot listen on a port on which another gateway listens, and th
   assert.equal(await listenError('127.0.0.2', port), 'EADDRINUSE');
 });
 
-test('few descriptors allow few streams, which is logged; a stream that ends makes room for another', async (context) => {
+test('few descriptors allow only few streams, and a stream that ends makes room for another', async (context) => {
   const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
   const under = new GatewayUnderTest({ settings: { ...SETTINGS, api }, descriptorsMax: 20 }).closeAtEndOf(
     context,
@@ -32,8 +32,8 @@ test('few descriptors allow few streams, which is logged; a stream that ends mak
 
   // `connectionLimits` gives half of the 20 descriptors to connections, and half of these to streams.
   const MAX_STREAMS = 5;
-  // A request that opens no stream takes no place of a stream, even if it is sent more often than streams
-  // may be open.
+  // These requests open no stream, so they use up none of the five places. Six of each are sent, one more
+  // than the places.
   for (let times = 0; times <= MAX_STREAMS; times += 1) {
     // `server.info` is always sent, so a query that excludes it is refused.
     assert.equal((await under.fetch({ path: '/events?exclude=server.info' })).status, 400);
@@ -91,12 +91,15 @@ const UNIT = new URL('packaging/tonearm.service', ROOT);
 const CONFIGURATION = new URL('docs/configuration.md', ROOT);
 
 /**
- * A configuration's maxClients, the process's limit of descriptors, and the resulting limits. These follow
- * from the constants of connection-limits.ts: 768 connections are 256 streams and 512 others. If descriptors
- * are few, half of them, or all but 512 if that is more, are for connections, and streams get their part of
- * the connections by the same rule. `spare` is at most 1024 of the descriptors that are left after that,
- * without the 512. `reservedPerSide` is an eighth of the connections, and `perPeer` half of the streams, but
- * at least 32.
+ * The rows follow from the constants of connection-limits.ts:
+ *
+ * - `connections` is `maxClients` plus 512 for requests. Connections may use all descriptors but 512, or
+ *   half of them if this is more: 588 of 1100, and 50 of 100.
+ * - `streams` is `maxClients`. Streams may use all connections but 512, or half of them if this is more:
+ *   3072 of 3584, and 25 of 50.
+ * - `spare` is what the connections and 512 other descriptors leave of all descriptors, at most 1024.
+ * - `reservedPerSide` is an eighth of the connections.
+ * - `perPeer` is half of the streams, but at least 32.
  */
 const LIMITS: readonly (readonly [maxClients: number, descriptors: number, limits: ConnectionLimits])[] = [
   [256, 16_384, { connections: 768, spare: 1024, streams: 256, reservedPerSide: 96, perPeer: 128 }],
@@ -125,14 +128,15 @@ test('the shipped unit allows as many descriptors as the largest maxClients need
   assert.equal(connectionLimits(10_000, descriptors).streams, 10_000);
 });
 
-test('no stream is lost if the limit of open files is as high as docs demand, and one is lost just below', () => {
+test('all configured streams are allowed if the limit of open files is as docs demand, and one fewer just below', () => {
   const keys = readFileSync(CONFIGURATION, 'utf8');
+  // The table says how many open files are needed beside the streams: `... this number plus 1024 ...`.
   const further = Number(/^\| `api\.sse\.maxClients` .* this number plus (\d+) /m.exec(keys)?.[1]);
   assert.equal(connectionLimits(10_000, 10_000 + further).streams, 10_000);
   assert.equal(connectionLimits(10_000, 10_000 + further - 1).streams, 9_999);
 });
 
-test('the number of descriptors in the comment of the shipped unit is the highest that is used', () => {
+test('the comment of the shipped unit counts exactly the descriptors that the daemon may use', () => {
   const unit = readFileSync(UNIT, 'utf8');
   // The comment counts the descriptors beside the 10 000 streams: `..., and 2048 more: ...`.
   const further = Number(/, and (\d+) more: /.exec(unit)?.[1]);

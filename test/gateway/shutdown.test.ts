@@ -10,7 +10,7 @@ import { NodeUnderTest } from './events/node-under-test.js';
 const DEADLINE_MS = 1800;
 
 /**
- * One request is under way from the beginning. It is not answered unless the test calls `answerRequest`.
+ * One request is under way from the beginning, and only `answerRequest` answers it.
  * The tests open streams by `consumer(query, options)`. With `capacity: 0` a stream's client reads nothing.
  */
 class ShutdownUnderTest extends NodeUnderTest {
@@ -68,7 +68,7 @@ describe('the end of the service', () => {
     assert.equal(node.clock.timers, 0);
   });
 
-  test('at its end the service ends streams after the answers under way, and leaves slow streams the remaining time', async () => {
+  test('streams end after the answers under way, and slow streams get all the time that is left', async () => {
     const node = new ShutdownUnderTest();
     const stalled = node.consumer('', { capacity: 0 }).connection;
     const quick = node.consumer().connection;

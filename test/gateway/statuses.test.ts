@@ -64,6 +64,7 @@ describe('the gateway refuses by itself', () => {
     ['an unknown kind of loop', post('/players/x/loop', '{"loop":"Album"}'), 400, 'bad-body'],
     ['bad percent-encoding', post('/audio/outputs/%zz/mute'), 400, 'bad-path'],
     ['a NUL in a name', post('/audio/outputs/%00/mute'), 400, 'bad-path'],
+    // The least value of `keepalive` is 10.
     ['a bad query value', { path: '/events?keepalive=9' }, 400, 'bad-query'],
     ['a bad query value in a HEAD request', { method: 'HEAD', path: '/events?keepalive=9' }, 400, ''],
     ['a route that does not exist', { path: '/nowhere' }, 404, 'not-found'],
@@ -158,7 +159,7 @@ describe('a refusal of a backend', () => {
   }
 });
 
-test('a backend that has not reported yet is connecting, and the reason says so, in health and in the event stream', async (t) => {
+test('health and the event stream have the reason why a backend is connecting: it has not reported yet', async (t) => {
   const under = new GatewayUnderTest().closeAtEndOf(t);
   const detail = 'it is starting, and has not reported yet';
   const assertReasons = async (): Promise<void> => {
@@ -170,7 +171,8 @@ test('a backend that has not reported yet is connecting, and the reason says so,
     );
   };
   await assertReasons();
-  // The supervisor reports this when it starts the thread.
+  // The supervisor reports this when it starts the thread. The backend itself has not reported yet, so the
+  // reason stays.
   under.gateway.listener.health('audio', { state: 'connecting', since: 0, restarts: 0 });
   await assertReasons();
 
@@ -220,7 +222,7 @@ for (const [what, error, status, code] of [
 
 /** uWebSockets.js throws when it gets this value. The types forbid it, so only a defect can lead to it. */
 const UNWRITABLE = {} as never;
-/** The stream parses the records of backends, and fails at this one. */
+/** A snapshot parses the records of the collection `backends`, so the stream fails at this one. */
 const UNPARSABLE_JSON = '{';
 
 const DEFECTS: readonly (readonly [what: string, path: string, cause: (under: GatewayUnderTest) => void])[] =
@@ -246,10 +248,11 @@ for (const [what, path, cause] of DEFECTS) {
     const under = GatewayUnderTest.up().closeAtEndOf(context);
     cause(under);
     const head = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+    // The second request comes to a gateway that has failed once.
     for (const _ of [1, 2]) await new RawConnection(under.port).write(head).untilClosed();
     assert.deepEqual(under.logged, Array(2).fill('error a request failed inside the gateway'));
     assert.equal((await under.fetch({ path: '/health' })).status, 200);
-    // The hub waits for the failed stream until the deadline, so the deadline is short.
+    // If the hub still had the failed stream, this would wait until the deadline, so the deadline is short.
     await under.gateway.close(100);
   });
 }

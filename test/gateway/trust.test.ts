@@ -47,7 +47,7 @@ describe('Host', () => {
   for (const header of [...words(REFUSED), ...EMPTY_OR_WITH_SPACES])
     test(`the host ${JSON.stringify(header)} is refused`, () => assert.ok(!isTrustedHost(header, rules)));
 
-  test('the first label of a full hostname is trusted, too, also with a suffix of a home such as .local', () => {
+  test('a node with a full hostname also trusts its first label, alone and with a suffix such as .local', () => {
     const rulesOfFullName = trustRules('kitchen.example.org', { hosts: [], origins: [], trustsHouse: false });
     for (const ownName of ['kitchen.example.org', 'kitchen.local', 'kitchen.lan', 'kitchen'])
       assert.ok(isTrustedHost(ownName, rulesOfFullName), ownName);
@@ -70,6 +70,8 @@ describe('Origin', () => {
     ['http://kitchen', 'kitchen', 'same'],
     ['http://kitchen', 'kitchen:80', 'same'],
     ['http://[::1]:8018', '[::1]:8018', 'same'],
+    // `Host` has no scheme, so schemes are not compared. A host without a port has the usual port of the
+    // origin's scheme: 443 with https.
     ['https://kitchen', 'kitchen', 'same'],
     ['HTTPS://Kitchen', 'kitchen.', 'same'],
     ['https://kitchen', 'kitchen:443', 'same'],
@@ -90,6 +92,7 @@ describe('Origin', () => {
     ['http://app.lan\\evil', 'kitchen:8018', 'foreign'],
     ['http://app.lan http://evil.example', 'kitchen:8018', 'foreign'],
     ['http://app.lan@evil.example', 'kitchen:8018', 'foreign'],
+    // This is one of the configured hosts, but none of the configured origins.
     ['http://radio.lan', 'kitchen:8018', 'foreign'],
     ['null', 'kitchen:8018', 'foreign'],
     ['*', 'kitchen:8018', 'foreign'],
@@ -118,7 +121,10 @@ describe('the protection against pages of other sites', () => {
     ['POST', 'none', 'Cross-Site', false],
     ['POST', 'same', 'same-origin', true],
     ['POST', 'same', '', true],
+    // The page `http://node` may send this to `https://node`. The check does not compare schemes, but for a
+    // browser these are two sites.
     ['POST', 'same', 'cross-site', false],
+    // A page of a configured origin may be of another site.
     ['POST', 'allowed', 'cross-site', true],
     ['POST', 'foreign', '', false],
     ['POST', 'foreign', 'same-origin', false],

@@ -8,7 +8,7 @@ import { type EmulatedNode, SLOW_MS } from './node.js';
 import { bluetoothOf, CLOSED, CONTROLLERS, NODE, NODE_AT_PEER, PEER, PEER_ADAPTER } from './radio.js';
 
 const PAIRING_S = 30;
-/** The adapter is named, because another one may be the first after a restart of bluetoothd. */
+/** The node must keep to `hci0`, because another adapter may be the first after a restart of bluetoothd. */
 export const BLUETOOTH = `bluetooth: {adapter: hci0, pairingTimeout: ${PAIRING_S}s}\n`;
 
 /**
@@ -63,7 +63,7 @@ export function pairingScenarios(node: () => EmulatedNode): void {
     await untilAdapterHas({ ...CLOSED, known_devices: [] });
   });
 
-  test('a phone finds the node in pairing mode as a loudspeaker, pairs and is trusted, and pairing mode ends', async () => {
+  test('a phone finds the node as a loudspeaker, pairs and is trusted, and pairing mode ends', async () => {
     await node().change('/bluetooth/pairing_mode');
     await untilAdapterHas({ pairing_active: true, discoverable: true, pairable: true });
     const printed = await node().machine.root(PHONE_FINDS_NODE);
@@ -110,10 +110,11 @@ export function outageScenarios(node: () => EmulatedNode): void {
     await untilPeerHas({ paired: true, trusted: true });
   });
 
-  test('BlueZ ends pairing mode when tonearm is killed', async () => {
+  test('BlueZ itself ends pairing mode after its time, also if tonearm was killed meanwhile', async () => {
     await node().change('/bluetooth/pairing_mode');
     await untilAdapterHas({ pairing_active: true });
     await node().machine.user(KILL_TONEARM);
+    // Nobody has ended pairing mode. BlueZ does so `PAIRING_S` after its beginning.
     assert.match(await node().machine.root(SHOW_NODE), /Discoverable: yes/);
     const isHidden = async (): Promise<boolean> =>
       (await node().machine.root(SHOW_NODE)).includes('Discoverable: no');

@@ -19,7 +19,7 @@ export function cardScenarios(node: () => EmulatedNode): void {
       [...stateNow().cards.values()].some((card) => card.name === CARD && card.active_profile === profile),
     );
 
-  test('another profile replaces the outputs of its card, and never removes an output of another card', async () => {
+  test('another profile replaces the outputs of its card, and those of another card stay', async () => {
     await node().machine.user(playCommand('tone'));
     await node().change(`/audio/outputs/${LOOPBACK}/default`);
     await node().untilClient('tone', LOOPBACK);

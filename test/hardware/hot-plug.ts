@@ -15,7 +15,7 @@ const ROUNDS = isFullSize ? 100 : 3;
 const WARM_UP_ROUNDS = 2;
 /**
  * The bound is wide, because V8 takes and gives back memory by chance. So the test does not find a leak of
- * two records in each round. All records of such a leak take less than a tenth of this bound.
+ * two records in each round, because all these records together take less than a tenth of the bound.
  */
 const GROWTH_MAX_KB = 24 * 1024;
 
@@ -55,7 +55,10 @@ async function resourcesOf(node: EmulatedNode): Promise<Resources> {
   return { pid, memoryKb, descriptors, warnings };
 }
 
-/** The events of the output since `from`, without repetitions: `updated ID` and `removed ID`. */
+/**
+ * The events of the output from the index `from` on, as `updated ID` and `removed ID`. Equal ones in a row
+ * count as one.
+ */
 export function outputEventsOf(node: EmulatedNode, name: string, from: number): readonly string[] {
   return node.stream.events
     .slice(from)
@@ -68,7 +71,10 @@ export function outputEventsOf(node: EmulatedNode, name: string, from: number): 
     .filter((line, index, lines) => line !== lines[index - 1]);
 }
 
-/** `line`: a line for the script `BIND_OR_UNBIND`. */
+/**
+ * Sends a line to the script `BIND_OR_UNBIND`. It does not wait until the driver has obeyed, so a test can
+ * send requests meanwhile.
+ */
 type OrderDriver = (line: string) => void;
 
 export function hotPlugScenarios(node: () => EmulatedNode): void {
@@ -104,7 +110,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
   test('the last card goes, and the output that there is without cards is back', async () => {
     orderDriver('unbind snd_aloop');
     orderDriver('unbind snd_dummy');
-    // The stream `tone` of the first of the `streamScenarios` still plays.
+    // The first of the `streamScenarios` has started the stream `tone`, which still plays.
     await node().untilClient('tone', OUTPUT_WITHOUT_CARDS);
     await node().untilOutput(OUTPUT_WITHOUT_CARDS, { default: true });
     await node().untilOutputGoes(DUMMY);
@@ -119,7 +125,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
 
 /** The first scenario starts the stream `tone`. The last of the `hotPlugScenarios` stops it. */
 function streamScenarios(node: () => EmulatedNode, orderDriver: OrderDriver): void {
-  test('a stream leaves an output whose card goes, and returns to it; the output has another id then', async () => {
+  test('a stream leaves an output whose card goes, and returns when the output is back with another id', async () => {
     await node().machine.user(playCommand('tone'));
     await node().change(`/audio/outputs/${LOOPBACK}/default`);
     await node().untilClient('tone', LOOPBACK);
@@ -144,7 +150,7 @@ function streamScenarios(node: () => EmulatedNode, orderDriver: OrderDriver): vo
     assert.deepEqual(others, []);
   });
 
-  test('a request to set the volume of an output that has just gone is answered with 404, and changes no other output', async () => {
+  test('a volume for an output that has just gone is answered with 404, and changes no other output', async () => {
     const removed = await node().untilOutput(LOOPBACK);
     const { volume } = await node().untilOutput(DUMMY);
     orderDriver('unbind snd_aloop');

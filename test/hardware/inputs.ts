@@ -56,8 +56,8 @@ export function inputScenarios(node: () => EmulatedNode): void {
   }
 
   /**
-   * Plays noise into the input for a while. Input and output must measure silence, then the noise, then
-   * silence. The input must be heard at the output already.
+   * Plays noise into the input for a while. Expects silence, then the noise, then silence, in the levels of
+   * both the input and the output. Before the call, the listening must have begun.
    */
   async function soundPassesThrough(t: TestContext): Promise<void> {
     const input = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
@@ -85,7 +85,7 @@ export function inputScenarios(node: () => EmulatedNode): void {
     assert.equal(listen, undefined);
   });
 
-  test('an input that is heard at an output is a stream there, whose name is the description of the input', async () => {
+  test('listening to an input makes a stream at the output, with the description of the input as its name', async () => {
     await beginListening();
     const { description } = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
     await node().untilClient(description, DUMMY);
@@ -96,7 +96,7 @@ export function inputScenarios(node: () => EmulatedNode): void {
   test('sound that is played into an input is measured there and at the output where it is heard', (t) =>
     soundPassesThrough(t));
 
-  test('an input goes with its card, is no longer heard, and comes back with another id', async () => {
+  test('an input and its stream go with the card, and the input comes back with another id', async () => {
     const { id } = await node().untilInput(TURNTABLE);
     await orderDriver('unbind');
     await node().untilInputGoes(TURNTABLE);

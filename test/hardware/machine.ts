@@ -29,11 +29,12 @@ const KNOCK_DEADLINE_MS = 10_000;
 const CONSOLE_MAX_CHARACTERS = 16_384;
 const PANIC = 'Kernel panic';
 const BOOTS_MAX = 3;
+/** The door separates the parts of its answer with this: stdout, stderr and the status. */
 const RECORD_SEPARATOR = '\x1e';
 
 /**
- * Returns why no machine can boot here, or false, for the `skip` option. Where these programs are installed,
- * packaging/test.mjs has made the disk, or has said why not.
+ * Returns why no machine can boot here, or false, for the `skip` option. The disk is not checked here:
+ * where these requirements are met, packaging/test.mjs makes the disk, or leaves the tests out.
  */
 export const whyNoMachine = (): string | false =>
   skipReason({ programs: ['qemu-system-x86_64', 'debootstrap', 'mkfs.ext4', 'setpriv'], root: true });
@@ -169,7 +170,7 @@ const KERNEL = [
 ].join(' ');
 
 /**
- * The arguments of QEMU. KVM is not used, because a build machine may have it and be unable to use it. The
+ * The arguments of QEMU. KVM is not used, because it does not work on every build machine that has it. The
  * processor has no AVX, because AVX is slower to emulate. Writes to the disk go to a file without a name.
  */
 function hardware(door: number, port: number, radio: number): readonly string[] {

@@ -38,8 +38,8 @@ export class EmulatedNode {
   }
 
   /**
-   * Boots a machine and sets tonearm up on it, with these settings beside what tonearm-setup makes.
-   * tonearm-setup also gets the `setupOptions`.
+   * Boots a machine and sets tonearm up on it. `settings` is the text of a further file of the
+   * configuration, and `setupOptions` are further options of tonearm-setup.
    */
   static async boot(settings: string, ...setupOptions: readonly string[]): Promise<EmulatedNode> {
     const machine = await bootMachine();
@@ -68,7 +68,7 @@ export class EmulatedNode {
     return EventConsumer.open(`http://127.0.0.1:${this.machine.port}${path}`);
   }
 
-  /** Resolves when the event stream is open again after an end of the daemon, and its snapshot has begun. */
+  /** Opens the event stream again after an end of the daemon. Resolves when the new snapshot has begun. */
   async untilListening(): Promise<void> {
     const marksBefore = this.stream.model.marks;
     const isOpen = (): Promise<boolean> => this.stream.reconnect().then(() => true);
@@ -178,6 +178,7 @@ export class EmulatedNode {
 async function install(machine: Machine): Promise<void> {
   const hasNode = (await machine.root('command -v node || true')) !== '';
   const folder = temporaryFolder();
+  // A package with Node.js is large, so its compression would take long.
   const form = hasNode ? ['--compress', 'gzip'] : ['--compress', 'none', '--with-node', '--debian', '12'];
   await buildPackage(...form, '--out', folder);
   const file = hasNode

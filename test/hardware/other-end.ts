@@ -6,16 +6,18 @@ import { EmulatedNode } from './node.js';
 import { bluetoothOf, CONTROLLERS } from './radio.js';
 
 /**
- * Carries the packets between a kernel and its controller from one machine to the other. On the machine that
- * lends its controller, the program gets the controller by the "user channel" of the kernel (hci_sock.h of
- * Linux). Python's own `bind` cannot choose this channel before Python 3.14. On the machine that borrows,
- * /dev/vhci makes a controller. This happens only after the lender has sent `!`, because the borrower's
- * kernel gives up a controller that is silent for 2 s. The user channel and /dev/vhci take one packet at a
- * time. TCP does not keep packets apart, so the program reads their lengths.
+ * Lets the kernel of one machine, the borrower, use a controller of the other machine, the lender. The
+ * program runs on both machines, and carries the packets between them over TCP.
  *
- * /dev/vhci also answers the request that makes the controller. This answer is not for the other machine.
- * systemd passes the listening socket as descriptor 3. The address 10.0.2.2 is the computer that emulates
- * both machines, as each of them has it in QEMU's network.
+ * - `lent`: the lender's program takes the controller from its kernel by the "user channel" (hci_sock.h of
+ *   Linux). Python's own `bind` cannot choose this channel before Python 3.14. systemd passes the listening
+ *   socket as descriptor 3.
+ * - `borrowed`: the borrower's program makes a controller by /dev/vhci, but only after the lender has sent
+ *   `!`, because the borrower's kernel gives up a controller that is silent for 2 s. At 10.0.2.2 each
+ *   machine reaches the computer that emulates both. /dev/vhci answers `MAKE_CONTROLLER`, and this answer is
+ *   not for the lender.
+ * - The loop at the end: the user channel and /dev/vhci take one packet at a time. TCP does not keep packets
+ *   apart, so the program reads their lengths.
  */
 const PUMP = `
 import ctypes, os, socket, struct, sys, threading
@@ -59,8 +61,8 @@ while kind := stream.read(1):
 /**
  * Lends the second controller of a new radio. The radio is new, because btvirt 5.82 remembers which side
  * began the last pairing, and may report the end of the next one to the wrong side. The user channel refuses
- * a controller that is on. bluetoothd switches a new controller on by itself, so the script waits for this
- * before it switches the controller off.
+ * a controller that is on. bluetoothd switches a new controller on by itself. The script waits for this
+ * before it switches the controller off, so that bluetoothd does not switch it on afterwards.
  */
 const LEND = `cat > /run/radio.py
 systemctl stop btvirt

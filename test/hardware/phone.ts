@@ -46,7 +46,7 @@ export function phoneScenarios(node: () => EmulatedNode): void {
   test('a phone connects and plays, and its sound reaches the node’s output', async () => {
     await node().change(`/audio/outputs/${DUMMY}/default`);
     await node().untilOutput(DUMMY, { default: true });
-    await connectsAndPlays(node());
+    await connectPhoneAndPlay(node());
   });
 
   test('the music of a phone is a player, whose commands reach the phone', async () => {
@@ -67,14 +67,14 @@ export function phoneScenarios(node: () => EmulatedNode): void {
     await node().untilOutputGoes(OUTPUT_TO_NODE);
     await untilPeerHas({ paired: true, trusted: true });
     await node().machine.user(SONG_ENDS);
-    // The radio may have kept the connection, although nobody uses it any more. `connectsAndPlays`
+    // The radio may have kept the connection, although nobody uses it any more. `connectPhoneAndPlay`
     // disconnects first.
-    await connectsAndPlays(node());
+    await connectPhoneAndPlay(node());
     await untilPlayerHas(node(), TITLES[0], 'Playing');
   });
 
   test('a phone that goes takes its sound with it', async () => {
-    await disconnects(node());
+    await disconnectPhone(node());
     await node().untilOutputGoes(OUTPUT_TO_NODE);
     await node().until('the phone has no player', () => playersOfPhone(node()).length === 0);
     await node().machine.user(SONG_ENDS);
@@ -83,37 +83,37 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 }
 
 /**
- * The players of the phone. One bluetoothd serves both ends of the radio, and the phone's end knows the node
- * as a player. So this player is in the node's list, too. It has no artist, so it is left out here.
+ * The players of the phone. One bluetoothd serves both ends of the radio, so the node's list also has the
+ * player that stands for the node at the phone's end. That player has no artist.
  */
 const playersOfPhone = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
   [...stream.model.known.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);
 
-async function disconnects(node: EmulatedNode): Promise<void> {
+async function disconnectPhone(node: EmulatedNode): Promise<void> {
   await node.machine.root(PHONE_DISCONNECTS);
   await bluetoothOf(() => node).untilPeerHas({ connected: false, paired: true });
 }
 
-async function connectsAndPlays(node: EmulatedNode): Promise<void> {
+async function connectPhoneAndPlay(node: EmulatedNode): Promise<void> {
   const { untilPeerHas, untilSoundIsAcceptedFrom } = bluetoothOf(() => node);
-  const connects = async (): Promise<void> => {
-    await disconnects(node);
+  const connectPhone = async (): Promise<void> => {
+    await disconnectPhone(node);
     await startPlayer(node);
     await node.machine.root(PHONE_CONNECTS);
     await untilPeerHas({ connected: true });
     await untilSoundIsAcceptedFrom(PEER);
     await node.untilOutput(OUTPUT_TO_NODE);
   };
-  const plays = async (): Promise<void> => {
+  const play = async (): Promise<void> => {
     await node.machine.user(SONG);
     await node.untilClient('song', OUTPUT_TO_NODE);
   };
-  const connectsAnew = async (): Promise<void> => {
+  const connectAnew = async (): Promise<void> => {
     await node.machine.user(SONG_ENDS);
-    await connects();
+    await connectPhone();
   };
-  await connects();
-  await soundArrives(node, DUMMY, plays, connectsAnew);
+  await connectPhone();
+  await soundArrives(node, DUMMY, play, connectAnew);
 }
 
 /** Resolves with the bus name of the phone's player once it has this title and status. */

@@ -16,7 +16,7 @@ const inObjectNames = (address: string): string => address.replaceAll(':', '_');
  */
 export const PEER_ADAPTER = '/org/bluez/hci1 org.bluez.Adapter1';
 export const NODE_AT_PEER = `/org/bluez/hci1/dev_${inObjectNames(NODE)} org.bluez.Device1`;
-/** The output that is a connected device. */
+/** The name of the output that the sound server makes for a connected device. */
 export const outputOf = (address: string): string => `bluez_output.${inObjectNames(address)}.1`;
 
 /**
@@ -76,8 +76,8 @@ export function bluetoothOf(node: () => EmulatedNode) {
 }
 
 /**
- * WirePlumber sets two volumes on the way of the sound to 40 %. After both, the noise has a peak of 0.006.
- * Silence has 0.
+ * The sound passes two volumes, and WirePlumber sets each to 40 %. After both, the noise has a peak of
+ * 0.006. Silence has 0.
  */
 const AUDIBLE = 0.001;
 /** A sound that has not arrived after this time does not arrive any more. */

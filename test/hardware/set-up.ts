@@ -17,6 +17,7 @@ until [ ! -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
 /** Starts the user's services without a login. tonearm-setup would do this, too, but is not used here. */
 const START_USER = `loginctl enable-linger pi
 until [ -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
+/** The test reaches the machine over its network, so the daemon must not listen only on loopback. */
 const START_BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml
 systemctl --user start tonearm`;
 const SET_UP = 'tonearm-setup --user pi --bind all; id -nG pi';
@@ -25,7 +26,7 @@ const SET_UP = 'tonearm-setup --user pi --bind all; id -nG pi';
  * output.
  */
 const groupsIn = (output: string): string => output.trimEnd().split('\n').at(-1) ?? '';
-/** For the user's programs this has the same effect as a restart of the machine. */
+/** This has the same effect on the user's programs as a restart of the machine. */
 export const RESTART_USER = 'systemctl restart user@$(id -u pi).service';
 
 export function setUpScenarios(node: () => EmulatedNode): void {
@@ -50,7 +51,7 @@ export function setUpScenarios(node: () => EmulatedNode): void {
     assert.deepEqual(await node().get('/audio/cards'), []);
   });
 
-  test('the set-up puts the user into the group and says so, and the cards are there after a restart', async () => {
+  test('the set-up puts the user into the group audio, and a card is there after a restart', async () => {
     const output = await node().machine.root(SET_UP);
     assert.match(output, /add pi to the group audio, which may open sound cards/);
     assert.match(output, /if no sound card is found, restart this machine/);

@@ -5,7 +5,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backoffMs, RateLimit } from '../../src/host/clock.js';
 
-/** The random number 1 shortens the wait by a quarter, 0.5 by an eighth. The result is rounded. */
+/**
+ * The wait doubles with each attempt, up to 30 s. The random number 1 shortens it by a quarter, 0.5 by an
+ * eighth. The result is rounded.
+ */
 const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
   [0, 0, 0],
   [0, 0.99, 0],

@@ -21,6 +21,10 @@ const HOUSE = {
 };
 const isPhysical = (name: string): boolean => ['wlan0', 'eth0'].includes(name);
 
+/**
+ * Each interface has its IPv4 addresses first. Loopback is left out, and so is fe80::2, because URLs cannot
+ * contain the zone that it needs.
+ */
 const ORDERS: readonly (readonly [criterion: string, onDefaultRoutes: string[], addresses: string])[] = [
   ['the default route', ['eth0'], '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1'],
   [
@@ -42,7 +46,7 @@ for (const [criterion, onDefaultRoutes, addresses] of ORDERS) {
   });
 }
 
-test("Home Assistant's link to the page has the first address, or the node's name if all are link-local", () => {
+test("Home Assistant's link to the page has the first address, or the node's name if all addresses are link-local", () => {
   const served = { port: 8018, addresses: ['::'] };
   const ordered = rankedBy(HOUSE, { onDefaultRoutes: ['eth0'], isPhysical });
   assert.equal(configurationUrl('kitchen', served, ordered), 'http://192.168.1.5:8018');

@@ -34,7 +34,7 @@ function beginReporting(t: TestContext) {
   return { directory, failures, waits, isReady, reported, reportHealth: () => health.resolve() };
 }
 
-test('the start is reported to systemd once the upgrade backend has reported, or after 20 s', async (t) => {
+test('the start is reported when the wait for the upgrade backend, of at most 20 s, has ended', async (t) => {
   const { waits, isReady, reported, reportHealth } = beginReporting(t);
   assert.deepEqual(waits, [['upgrade', 20_000]]);
   assert.equal(isReady(), false, 'the start is not reported too early');
@@ -72,7 +72,7 @@ describe('wait-listening', { timeout: 60_000 }, () => {
     const directory = temporaryFolder(t);
     writeFileSync(join(directory, 'ready.1'), '');
     assert.deepEqual(await runWaitListening(directory, process.pid, REPORT_READY), [0, 'waits\n']);
-    // wait-listening has removed the file of this process. A later process may have the same id.
+    // The file of this process is gone, because a later process with the same id must not find it.
     const left = readdirSync(directory).filter((name) => name.startsWith('ready'));
     assert.deepEqual(left, ['ready.1']);
   });

@@ -48,7 +48,7 @@ test('all calls during a run share the next run, and a run that has ended is sha
   assert.equal(running.length, 1);
 });
 
-test('a run that rejects fails only for its own callers, and the work is idle before the first run and after the last', async () => {
+test('a run that rejects fails only for its own callers, and the work is idle unless a run is under way or due', async () => {
   const { begin, end } = manualWork();
   const remainingRuns = [() => Promise.reject(new Error('no')), begin];
   const work = new SharedWork(() => {

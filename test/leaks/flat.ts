@@ -19,9 +19,9 @@ const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
- * The growth that does not count as a leak. The heap varies by 500 kB by chance. The middles of the two
- * quarters are at 3/8 and 7/8 of all repetitions, so half of the repetitions lie between them. A leak is
- * found if this half leaves more than `HEAP_SLACK_BYTES` behind.
+ * Growth up to this bound does not count as a leak, because the heap varies by 500 kB by chance. The middles
+ * of the two quarters are half of all repetitions apart. So a leak is found if half of the repetitions leave
+ * more than this behind.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
 /** The same bound for buffers. Node.js allocates them outside of the heap, in pools. */
@@ -69,7 +69,7 @@ export interface Repeated {
   readonly round: (times: number) => Promise<void>;
 }
 
-/** Makes a round, which repeats `once`, and then empties `lists`, whose items would count as a leak. */
+/** Makes a round that repeats `once`. Then it empties `lists`, because their items would count as a leak. */
 export const repeating =
   (once: () => Promise<void>, ...lists: readonly unknown[][]): Repeated['round'] =>
   async (times) => {
@@ -89,6 +89,7 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
     const resourcesAtRest = async (): Promise<Resources | false> => {
       const now = await measureResources();
       if (before === undefined) return now;
+      // There may be fewer handles now, because the earlier measurement may have counted a timer that ended.
       const haveHandlesEnded = now.handles.length <= before.handles.length;
       const isAtRest = haveHandlesEnded && now.descriptors === before.descriptors;
       return isAtRest ? now : false;

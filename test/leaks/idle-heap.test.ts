@@ -12,13 +12,13 @@ import { until } from '../until.js';
 
 const RECORDS = 300_000;
 /**
- * The heap may stay this much larger. It grows by some 50 MB, and the young generation alone can keep 32 MB
- * of these. So the heap gets below this bound only after the young generation has shrunk, too.
+ * The heap grows by some 50 MB, and this much of the growth may remain. The young generation alone can keep
+ * 32 MB. So the heap gets below this bound only after the young generation has shrunk, too.
  */
 const LEFT_BYTES = 16 * 1024 * 1024;
 /**
- * Two collections are needed. V8 begins a collection 7 to 12 s after the actor has requested it. The
- * deadline is several times as long as both collections together.
+ * Two collections are needed (`collect` in src/host/idle-heap.ts). V8 begins a collection 7 to 12 s after
+ * the actor has requested it. The deadline is several times as long as both collections together.
  */
 const COLLECTED_MS = 180_000;
 
@@ -29,7 +29,7 @@ function growHeap(): number {
 }
 
 test('an actor that is pinged gives back the memory of many records that it no longer uses', async (t) => {
-  // V8 also collects by itself in some idle threads (host/idle-heap.ts), so a small heap alone proves
+  // V8 also collects by itself in some idle threads (src/host/idle-heap.ts), so a small heap alone proves
   // nothing. The actor calls `measureMemory`, which makes V8 collect, and the test counts these calls. With
   // `syncBuiltinESMExports` the actor's import of `node:vm` gets the counting function.
   const { mock: measurement } = t.mock.method(vm, 'measureMemory');
@@ -55,6 +55,7 @@ test('an actor that is pinged gives back the memory of many records that it no l
     listenLatency: 100,
   };
   const handle = async () => ({ ok: true, value: {} }) as const;
+  // The actor runs in the thread of this test, so this process has its heap.
   const work = actorThread<'audio'>(() => ({ handle, stop: async () => undefined }));
   void work({ port: port2, settings });
   const before = process.memoryUsage().heapTotal;

@@ -27,7 +27,10 @@ const STREAMS_AT_ONCE = 20;
 const SHORT_PAUSE_MS = 250;
 const DEADLINE_MS = 60_000;
 const HOST = 'Host: 127.0.0.1\r\n';
-/** Requests for each kind of answer: records, computed documents, answers of a backend, refusals. */
+/**
+ * Requests for each kind of answer, such as records (`/audio`), a computed document (`/health`), an answer
+ * of a backend (`/power/`), and a refusal (`/nowhere`).
+ */
 const REQUESTS = [
   'GET /audio',
   'GET /health',
@@ -90,6 +93,7 @@ describe('a gateway', () => {
 
   async function listenOnce(): Promise<void> {
     const stream = new RawConnection(underTest.port).write(`GET /events?snapshot=1 HTTP/1.1\r\n${HOST}\r\n`);
+    // The snapshot contains this event. The change then goes to all streams, while this one ends.
     await stream.until((text) => text.includes('audio.updated'));
     publishChange();
     stream.destroy();
@@ -147,7 +151,7 @@ test('a broker that is lost again and again leaves nothing behind', async (t) =>
   await staysFlat(t, { full: 1000, part: 96, round: repeating(lose, node.requests, node.logged) });
 });
 
-test('a phone that pairs, connects and is forgotten again and again, and a BlueZ that dies, leave nothing behind', {
+test('a phone that is paired and forgotten, and a BlueZ that dies, leave nothing behind', {
   skip: skipReason({ programs: ['dbus-daemon'] }),
 }, async (t) => {
   const bus = await privateBus(t);

@@ -94,7 +94,7 @@ export class BootedHouse {
     return outputs.find(({ name }) => name === 'speakers') ?? assert.fail(`${room} has no output`);
   }
 
-  /** Waits until `hasState` is true of the room's output. `state` describes what was awaited in vain. */
+  /** Waits until `hasState` is true of the room's output. `state` says this in the error's words. */
   async outputIs(room: Room, state: string, hasState: (output: OutputRecord) => boolean): Promise<void> {
     await until(`${room}: ${state}`, async () => hasState(await this.output(room)));
   }

@@ -1,7 +1,7 @@
-// Boots and ends the container of a node: systemd as PID 1 over this machine's own root or another Debian's,
-// with a lingering user `pi`, session bus, sound server, logind and polkit, all real. It has its own network
-// namespace, and leaves nothing behind when it is closed. Several containers at the same time do not disturb
-// each other. Tests use the class `Node` of node.ts.
+// Boots and ends the container of a node. Its PID 1 is systemd, over this machine's own root or another
+// Debian's. It has a lingering user `pi`, and a real session bus, sound server, logind and polkit. It also
+// has its own network namespace, and leaves nothing behind when it is closed. Several containers at the same
+// time do not disturb each other. Tests use the class `Node` of node.ts.
 
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
@@ -38,6 +38,7 @@ const SETTLE_S = 20;
 const STATE_COMMANDS =
   'systemctl list-jobs; systemctl --failed; systemctl is-system-running; journalctl --boot --lines 30';
 const STATE_DEADLINE_S = 5;
+/** While the node ends, nsenter may stop itself at any moment (`#wakeEntered`). */
 const WAKE_INTERVAL_MS = 50;
 /**
  * A command joins a cgroup of the node before it runs, because logind 257 refuses requests from a cgroup
@@ -48,6 +49,7 @@ const JOIN_AND_RUN = 'echo $$ > "$1" && shift && exec "$@"';
 export class Container {
   /** The user id of `pi`. */
   uid = 0;
+  /** The process that boots and ends the node. Its `holder` is an ancestor of the node's systemd. */
   readonly #keeper: Keeper;
   readonly #dir: string;
   /** The process id of the node's systemd on this machine; 0 before the first boot. */
@@ -193,8 +195,9 @@ export class Container {
   }
 
   /**
-   * Resolves with a port of this machine that leads to a port of the node's loopback. A reboot cuts the
-   * connections and closes the door. The next call opens a new door behind the same proxy and port.
+   * Resolves with a port of this machine that leads to a port of the node's loopback. A proxy listens at
+   * this port and connects to the door, a unix socket (http-door.ts). A reboot cuts the connections and
+   * closes the door. The next call opens a new door at the same path, where the proxy finds it.
    */
   async door(port = 8018): Promise<number> {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);
@@ -240,9 +243,9 @@ export class Container {
   }
 
   /**
-   * At the end of the shutdown systemd also stops and continues every process. nsenter stops itself when it
-   * sees its child stopped, and nobody continues nsenter, because it runs outside. Its dead child would stay
-   * a zombie, and the node could not end.
+   * At the end of the shutdown systemd stops all processes of the node, and continues them. nsenter stops
+   * itself when it sees its child stopped. Nobody continues nsenter, because it runs outside. The dead child
+   * of a stopped nsenter would stay a zombie, and the node could not end.
    */
   #wakeEntered(): void {
     for (const child of this.#entered) child.kill('SIGCONT');

@@ -26,7 +26,7 @@ const PUBLIC_ADDRESS = '93.184.215.14';
 /** The port of false announcements. */
 const FALSE_PORT = 8080;
 
-/** Avahi's commands, by the unit that runs each. A command announces something while it runs. */
+/** Each row is the end of a unit's name, and the command that announces something while this unit runs. */
 const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
   'web-name': `avahi-publish-address --no-reverse ${WEB_NAME} ${OWN_ADDRESS}`,
   'by-web-name': `avahi-publish-service --host=${WEB_NAME} by-web-name _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
@@ -35,7 +35,7 @@ const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
 };
 /** This announcement is made last. When the page displays it, the others have arrived, too. */
 const LAST_ANNOUNCEMENT = `avahi-publish-service last _http._tcp ${FALSE_PORT} path=/ui api=odio-api`;
-/** Only the last announcement makes this text, because its node has another interface (odio-api). */
+/** The page shows this text only for the last announcement, because it names another API (odio-api). */
 const LAST_TEXT = 'Opens its own page';
 
 /**
@@ -96,7 +96,7 @@ inOwnNetwork(import.meta.url, () => {
       const ended = await Promise.allSettled([...pages].map(inEngine));
       for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
     };
-    /** The names of the rooms on the page. The room of the page's own node is the first. */
+    /** The names of the rooms on the page: the room of the page's own node, then the others by name. */
     const roomsOf = (page: WebDriverPage): Promise<readonly string[]> =>
       page.evaluate("[...document.querySelectorAll('.room h2')].map((heading) => heading.textContent)");
     /** Sets a room's volume by a click on its slider. `label` is the room's name on the page. */
@@ -139,6 +139,7 @@ inOwnNetwork(import.meta.url, () => {
           stream: 'nothing',
           blind: ['opaque', 'opaque'],
         });
+        // The hidden POST would have muted this output.
         assert.equal((await house.output('Kitchen')).muted, false);
       },
     };
@@ -150,7 +151,7 @@ inOwnNetwork(import.meta.url, () => {
           test(title, async () => void (await journey(page())));
       });
 
-    test('falsely announced hosts get no request from nodes and pages, and their web name and public address are not trusted', async (t) => {
+    test('a falsely announced host gets no request, and nodes trust neither its web name nor its public address', async (t) => {
       const requested: string[] = [];
       const server = createServer((request) => requested.push(String(request.headers.host)));
       t.after(() => server.close());
@@ -189,6 +190,7 @@ inOwnNetwork(import.meta.url, () => {
       });
 
       const names = (await house.nodesKnownTo('Living room')).map(({ name }) => name);
+      // A node lists only announcements whose host name ends in `.local`.
       assert.equal(names.includes('by-web-name'), false);
       for (const room of ROOMS) {
         const { status, headers } = await house.node(room).ask('GET', '/ui');

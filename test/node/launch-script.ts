@@ -4,8 +4,8 @@
 // Requirements for a boot, with reasons. They were found on a Debian 12 VM with a hand-mounted hybrid cgroup
 // layout and no systemd of its own.
 // - The tests run as root with CAP_SYS_ADMIN, and need systemd-nspawn, unshare, nsenter, setpriv and tar.
-//   The kernel has overlayfs and cgroup2, which need not be mounted. The whole system is on one file system,
-//   because overlayfs does not see through mounts.
+//   The kernel has overlayfs and cgroup2. Neither needs to be mounted. The whole system is on one file
+//   system, because overlayfs does not see through mounts.
 // - The node has a cgroup2 group of its own at the root of the hierarchy. This group is the root of the
 //   node's cgroup namespace. The group is mounted over /sys/fs/cgroup, so that nspawn sees a pure unified
 //   layout on every host, and two nodes do not share nspawn's `payload` group. Controllers that the host
@@ -62,7 +62,7 @@ done
  * Runs in a mount namespace of its own: `sh -c KEEPER keeper BOOT_LOOP`, with DIR and the node's settings in
  * its environment. The child is one process that becomes one program after another: the shell `enter`,
  * `env`, `setpriv`, the shell `check`, and `unshare`. `unshare` then starts the boot loop as PID 1 of the
- * new namespace. `env` undoes the ignoring of signals, which the child would inherit from the keeper.
+ * new namespace. The keeper ignores some signals. Its child would ignore them, too, but `env` prevents this.
  */
 const KEEPER = String.raw`
 set -eu

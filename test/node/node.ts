@@ -68,8 +68,8 @@ export async function bootNode(
   } catch (error) {
     const state = await node.state();
     await node.close();
-    // The keeper removes the folder, unless it could not even begin. A folder with content stays here: the
-    // machine's own root may be mounted below it, and its files would be removed with the folder.
+    // The keeper removes the folder, unless it could not even begin. A folder with content must stay: the
+    // machine's own root may be mounted below it, and the machine's files would be removed, too.
     if (existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
     const report = `its console said:\n${keeper.console || '(nothing)\n'}its systemd says:\n${state}`;
     throw new Error(`the node did not boot; ${report}`, { cause: error });

@@ -1,6 +1,6 @@
-// Computers play sound on a node. They are booted machines on cables, and run the commands that the node
-// itself lists (docs/guides/from-a-computer.md). tonearm-setup opens the node's sound server, and closes it
-// again.
+// Computers play sound on a node. Each is a booted machine with a network cable to the node, and runs the
+// commands that the node itself lists (docs/guides/from-a-computer.md). tonearm-setup opens the node's sound
+// server, and closes it again.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -122,7 +122,7 @@ for (const kind of SOUND_SERVERS) {
       for (const machine of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await machine.close();
     });
 
-    test('a set-up with --dry-run prints what it would open at each kind of address, and a set-up for loopback alone is refused', async () => {
+    test('a dry run of --network-audio prints the addresses that it would open, and --bind lo alone is refused', async () => {
       const tracesBefore = await node().shell(TRACES);
       const output = await node().setUpPi('--network-audio', '--dry-run');
       assert.match(output, new RegExp(`would write ${OPENING_FILE[kind]}`));
@@ -134,6 +134,7 @@ for (const kind of SOUND_SERVERS) {
       const withAll = await node().setUpPi('--bind', '::', '--network-audio', '--dry-run');
       assert.doesNotMatch(withAll, /computers reach it at/);
       for (const printed of [withIpv4, withAll]) assert.match(printed, TUNNEL_LINE);
+      // The status 64 means wrong usage.
       const refused = await node().setUp('--user', 'pi', '--bind', 'lo', '--network-audio');
       assert.deepEqual([refused.status, /no other machine can reach/.test(refused.stderr)], [64, true]);
       assert.equal(await node().shell(TRACES), tracesBefore);
@@ -185,7 +186,7 @@ for (const kind of SOUND_SERVERS) {
         await ended;
       });
 
-      test(`the node is an output of a computer with ${computerKind}, and only PipeWire 0.3 loses this output when the node's sound server restarts`, async () => {
+      test(`the node is an output of a computer with ${computerKind}, also after a restart of the node's sound server, except with PipeWire 0.3`, async () => {
         const lines = await linesFor(computerKind, 'output');
         await computer().userShell(lines.join('\n'));
         const script = `export HOME=/home/pi; exec pacat --device=${TUNNEL_SINK} /dev/zero`;
@@ -199,7 +200,7 @@ for (const kind of SOUND_SERVERS) {
           async () => (await clientNamed(node(), tunnel)).output === 'living',
         );
         await setVolume(node(), tunnel);
-        // The sound server may not move the stream of a tunnel.
+        // The sound server refuses to move the stream of a tunnel, because of the stream's flag DONT_MOVE.
         assert.equal(await changeClient(node(), client, 'output', { output: 'garden' }), 502);
         await node().systemctl('restart', SERVICE[kind]);
         await addOutputs();

@@ -35,8 +35,8 @@ function idsOf(pid: number | 'self'): readonly number[] {
 }
 
 /**
- * The result is false at first, because nspawn's child is a copy of nspawn until it runs systemd. Until then
- * nobody may enter the child's namespaces, which are not complete.
+ * nspawn's child is a copy of nspawn until it runs systemd. Until then its namespaces are not complete, and
+ * nobody may enter them.
  */
 const isSystemd = (pid: number): boolean =>
   unlessGone(() => readlinkSync(`/proc/${pid}/exe`)).endsWith('/systemd');

@@ -40,7 +40,7 @@ async function runBuilder(command: string, ...args: readonly string[]): Promise<
   return stdout;
 }
 
-/** The build takes as long as the packing, so the packages of tests use the build that is there already. */
+/** A new build would double the time of each packing, so tests pack the build that is there already. */
 const USE_PRESENT_BUILD = ['--dist', join(ROOT, 'dist')];
 
 /** Makes a new build and packages it, as somebody who has a checkout does. */

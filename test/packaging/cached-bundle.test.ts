@@ -15,8 +15,8 @@ const home = temporaryFolder({ after });
 const template = readFileSync(new URL('../../../packaging/cached-bundle.cjs', import.meta.url), 'utf8');
 
 /**
- * Runs a bundle that would print `word`, and returns what was printed. The process ends only after the code
- * was kept.
+ * Runs a bundle that would print `word`, and returns what was printed. The timer of 50 ms in the bundle lets
+ * the process end only after the code was kept.
  */
 function printedBy(word: string, digest: string, cache: string | undefined): string {
   const folder = join(home, 'dist');
@@ -46,6 +46,7 @@ test('without a folder no code is kept', () => {
 test('the code that V8 has compiled is kept, and runs at the next start', () => {
   const cache = join(home, 'kept/below');
   assert.equal(printedBy('one', 'a', cache), 'one');
+  // The name of the file comes from BUNDLE_NAME, `some/main`.
   assert.deepEqual(readdirSync(cache), ['some-main.code']);
   assert.equal(printedBy('two', 'a', cache), 'one');
 });
@@ -60,8 +61,8 @@ test('a bundle with another digest does not run the code of the last bundle, and
 /** Each copy of the code begins with V8's mark, its version and its flags, in this many bytes. */
 const V8_HEAD_BYTES = 16;
 /**
- * Damages of a file with kept code. After its first line, the file has two copies of the code. They begin at
- * the offsets `first` and `second`.
+ * Damages of a file with kept code. After its first line, the file has two copies of the code, because a
+ * difference between them shows a damage. They begin at the offsets `first` and `second`.
  */
 const DAMAGES: readonly [what: string, damage: (bytes: Buffer, first: number, second: number) => Buffer][] = [
   ['was cut off', (bytes) => bytes.subarray(0, -8)],

@@ -112,7 +112,10 @@ const { tonearm, ProblemError } = require('tonearm-client');
 tonearm('http://127.0.0.1:1').outputs().catch((error) => console.log(error instanceof ProblemError, error.code));
 `;
 
-/** Prints the names of the outputs as soon as it has them, and ends. */
+/**
+ * Prints the names of the outputs as soon as it has them, and ends. `close` calls `onChange` once more, with
+ * the status `closed`.
+ */
 const PRINTING = `
 import { connect, tonearm } from 'tonearm-client';
 const live = connect(tonearm(process.argv[2]), {
@@ -183,6 +186,7 @@ describe('the packed client', { skip: skipReason({ programs: ['npm'] }) }, () =>
     ];
     for (const name of names) {
       const heading = `=+\n${name} [\\d.]+\n=+\n`;
+      // The text of the licence must not be missing.
       const licenceBeginning = '.{40}';
       assert.match(notices, new RegExp(`^${heading}\n${licenceBeginning}`, 'ms'), name);
     }
@@ -208,6 +212,7 @@ describe('the packed client', { skip: skipReason({ programs: ['npm'] }) }, () =>
     const { length: gzipBytes } = gzipSync(bundle, { level: 9 });
     t.diagnostic(`${bundle.length} bytes, ${gzipBytes} with gzip`);
     assert.ok(gzipBytes <= BUNDLE_MAX_BYTES, `${gzipBytes} bytes`);
+    // `require` and `process` are missing in browsers.
     assert.doesNotMatch(bundle.toString(), /\bimport\b|\brequire\b|\bprocess\b/);
   });
 
@@ -242,6 +247,7 @@ describe('the packed client', { skip: skipReason({ programs: ['npm'] }) }, () =>
   });
 
   test('the client has a README of its own', () => {
+    // The daemon's README does not speak of `live.ready`.
     assert.match(readFileSync(clientPath('README.md'), 'utf8'), /live\.ready/);
   });
 

@@ -1,6 +1,6 @@
-// Checks the image of a release: the digests of its layout, and the daemon in its layer. The daemon runs
-// with a real sound server, and by chroot instead of a container engine, because the engine's cgroups and
-// namespaces are no part of the image.
+// Checks the image of a release: the digests that name its blobs, and the daemon in its only layer. The
+// daemon runs with a real sound server, and by chroot instead of a container engine, because the engine's
+// cgroups and namespaces are no part of the image.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -87,7 +87,7 @@ describe('the image', { skip: skipReason({ programs: PROGRAMS, root: true }) }, 
     assert.match(stdout, /^127\.0\.0\.1 /);
   });
 
-  test('the image starts a daemon that controls the sound server whose runtime directory is mounted', async (t) => {
+  test('the daemon of the image controls a sound server whose runtime directory is mounted in the image', async (t) => {
     const sound = await startPulseAudio();
     t.after(() => sound.stop());
     const options = { ...form(), env: sound.env, config: 'systemd: {enabled: false}\n' };

@@ -1,5 +1,5 @@
 // Boots Debians that have systemd, and nothing else that tonearm uses. install.sh installs the tarball of a
-// release on them. First the user ann runs it for herself, without any right. Later root runs it for pi.
+// release on them. First the user ann runs it for herself, without root's rights. Later root runs it for pi.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -30,10 +30,10 @@ const replaced = (name: string, replacement: string): string =>
   `mkdir /tmp/p; printf '#!/bin/sh\\n${replacement}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
 
 /**
- * Installations by root that are refused before anything is changed. The commands of `prepare` run first; `:`
- * does nothing. A mount that they make is gone after the row. install.sh ends with `status`, and prints only
- * `line`. The status is 64 for wrong usage, 67 for a user who does not exist, 73 for a file in the way, 126
- * for a machine that cannot run the program, and 1 for any other reason.
+ * Installations by root that are refused before anything is changed. The commands of `prepare` run first;
+ * `:` does nothing. A mount that they make is gone after the row. install.sh ends with `status`, and prints
+ * only `line`. The status is 64 for wrong usage, 67 for a user who does not exist, 73 for a file in the way,
+ * 126 for a machine that cannot run the program, and 1 for any other reason.
  */
 const REFUSED: readonly (readonly [
   what: string,
@@ -66,6 +66,7 @@ const REFUSED: readonly (readonly [
     73,
     /\/usr\/local\/bin\/tonearm was not installed by this/,
   ],
+  // 60 MB are less than an installation needs.
   [
     'a full disk',
     'mount -t tmpfs -o size=60m tmpfs /usr/local/lib',
@@ -257,7 +258,8 @@ for (const debian of ['12', '13']) {
     });
 
     test('an upgrade on a full disk leaves the older installation as it is', async () => {
-      // The disk of /mnt is also at /usr/local/lib. `cmp` fails if the list of its files has changed.
+      // The disk of /mnt is also at /usr/local/lib. Its 200 MB have room for one installation, but not for a
+      // second one beside it. `cmp` fails if the list of its files has changed.
       const script = `mount -t tmpfs -o size=200m tmpfs /mnt; cp -a /usr/local/lib/. /mnt
         mount --bind /mnt /usr/local/lib; find /mnt | sort > /tmp/before; status=0
         /opt/newer/install.sh || status=$?

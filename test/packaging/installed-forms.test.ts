@@ -1,5 +1,5 @@
-// Boots the real node. There each of the two forms of the package replaces the other, and the form with Node
-// needs no other Node.
+// Boots the real node, and installs the two forms of the package there. The plain form runs on the system's
+// Node, and the form with Node contains its own. Each form replaces the other.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -118,13 +118,14 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     assert.ok(version.stdout.startsWith(`v${WITH_NODE.major}.`), version.stdout);
   });
 
-  test("a set-up accepts a detector of the user's own that writes another layout, and prints the route of its result", async () => {
+  test("a set-up accepts a detector of the user's own whose result file has another layout, and prints the route that has the result", async () => {
     const result = '{"current":"1.4.0","latest":"1.5.0","upgrade_available":true}';
     const detector = `#!/bin/sh\necho '${result}' > ~/.local/state/tonearm/upgrade-result.json\n`;
     await node().writeFile('/opt/own-detector', detector, '755');
     const folder = '/etc/systemd/user/tonearm-detect.service.d';
     await node().writeFile(`${folder}/own.conf`, '[Service]\nExecStart=\nExecStart=/opt/own-detector\n');
     const output = await node().setUpPi('--with-upgrade');
+    // The set-up goes on: the next line is about the right to install upgrades.
     assert.match(output, /the detector has run: GET \/upgrade has its result\n.*\/etc\/sudoers\.d/);
     await node().shell(`rm -r ${folder}`);
     await node().systemctl('daemon-reload');
@@ -163,7 +164,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     });
   }
 
-  test('a purge of the removed package leaves the record of an installation below /usr/local', async (t) => {
+  test('a purge of the removed package leaves the record of an installation below /usr/local, and removes the right to install upgrades', async (t) => {
     await node().shell(INSTALL_BELOW_LOCAL);
     t.after(() => node().shell(REMOVE_BELOW_LOCAL));
     await node().writeFile(SUDOERS, '# a right\n');
@@ -172,7 +173,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     assert.equal(await node().isThere(SUDOERS), false);
   });
 
-  test('a package beside an installation below /usr/local says so, refuses the set-up, and its removal leaves that installation', async (t) => {
+  test('a package beside an installation below /usr/local warns and refuses the set-up, and a purge leaves the record of that installation', async (t) => {
     await node().shell(INSTALL_BELOW_LOCAL);
     t.after(() => node().shell(REMOVE_BELOW_LOCAL));
     const installed = await node().shell(INSTALL_WITH_NODE);

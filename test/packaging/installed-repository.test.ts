@@ -95,9 +95,11 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   });
 
   test('apt refuses a repository that was changed after it was signed', async () => {
+    // The signed text has the word `tonearm` as the repository's name.
     await node().shell(`cd ${RELEASE_FOLDER}; cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`);
     const refused = await node().root('apt', 'update', '-o', 'APT::Update::Error-Mode=any');
     assert.notEqual(refused.status, 0);
+    // The error has the name of the repository, or its address.
     assert.match(refused.stderr, /tonearm|127\.0\.0\.1:8765/);
     await node().shell(`mv /srv/InRelease ${RELEASE_FOLDER}/`);
   });

@@ -35,7 +35,7 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
   const { node } = booted;
   const folder = temporaryFolder({ after });
   const fileOf = (version: string): string => join(folder, `tonearm-${version}-1.${MACHINE}.rpm`);
-  /** Resolves with the output of rpm, which must succeed. Debian's rpm needs the first option to install. */
+  /** Resolves with rpm's output. rpm must succeed. Debian's rpm installs only with `--force-debian`. */
   const rpm = (...args: readonly string[]): Promise<string> =>
     node().shell(`rpm --force-debian --nodeps ${args.join(' ')} 2>&1`);
 
@@ -49,11 +49,11 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
   });
   after(() => booted.close());
 
-  test('the package holds the expected files for its machine, and names what it needs', async () => {
+  test('the package has the expected files, dependencies, owner and architecture', async () => {
     const list = (await output('rpm', '-qpl', fileOf('0.1.0'))).split('\n');
     const missing = EXPECTED_FILES.filter((file) => !list.includes(file));
     assert.deepEqual(missing, []);
-    // The example of upgrades is only for the Debian package, because it uses apt.
+    // The example scripts for upgrades use apt, so only the Debian packages have them.
     const upgradeScripts = list.filter((file) => file.includes('/upgrade/tonearm'));
     assert.deepEqual(upgradeScripts, []);
 
@@ -71,8 +71,8 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
     assert.equal(await output('rpm', '-qp', '--qf', '%{ARCH}', fileOf('0.1.0')), MACHINE);
   });
 
-  test('two RPM packages of the same build and the same build time have the same bytes', async (t) => {
-    // `buildRpm` always sets the same build time.
+  test('packing the same build twice gives the same bytes', async (t) => {
+    // `buildRpm` sets the same build time in each call.
     const secondFolder = temporaryFolder(t);
     await buildRpm('--fast', '--version', '0.1.0', '--out', secondFolder);
     assert.equal(digest(join(secondFolder, `tonearm-0.1.0-1.${MACHINE}.rpm`)), digest(fileOf('0.1.0')));
@@ -89,7 +89,7 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
       'the sound server carries out a command',
       async () => (await node().ask('POST', '/audio/server/mute')).status === 202,
     );
-    // The RPM package has no example of upgrades.
+    // `--with-upgrade` needs the example scripts for upgrades, which the RPM package does not have.
     const refused = await node().setUp('--user', 'pi', '--with-upgrade');
     assert.equal(refused.status, WRONG_USAGE);
   });

@@ -76,8 +76,9 @@ const DEBIAN_PACKAGE_COUNT = 7;
 const WITH_NODE = 'tonearm-with-node';
 
 /**
- * Paths of native binaries. `newer` and `older` are module versions of Node: 115 is Node 20, 127 is 22, 137
- * is 24, and 141 is 25 (packaging/natives.mjs). The binaries for `older` need only an older C library.
+ * Paths of native binaries. Those in `uws-newer` need a newer C library than those in `uws-older`. `newer`
+ * and `older` are the module versions of Node in the two folders: 115 is Node 20, 127 is 22, 137 is 24, and
+ * 141 is 25. There are no newer binaries for `arm` (packaging/natives.mjs).
  */
 const nativesOf = (
   node: string,
@@ -99,9 +100,10 @@ const OWN_NODES = [
 ] as const;
 
 /**
- * The form that `apt install tonearm` takes. All forms provide the name `tonearm`. `suite` is a suite of the
- * apt repository, and `debian` is the machine's Debian. The suite `system-node` has only the plain form. The
- * first architecture is the machine's own, and a second one is foreign: 64-bit Raspberry Pi OS adds armhf.
+ * `chosen` is the form that `apt install tonearm` takes: all forms provide the name `tonearm`. `suite` is a
+ * suite of the apt repository. The suite `system-node` has only the plain form. `debian` is the machine's
+ * Debian. The first architecture is the machine's own. The machine may also take packages of a second one:
+ * 64-bit Raspberry Pi OS takes those of armhf.
  */
 const CHOSEN: readonly (readonly [
   suite: string,
@@ -163,7 +165,7 @@ describe('the packages', { skip }, () => {
     await assert.rejects(buildRelease(releaseFolder), /file already exists/);
   });
 
-  test('a version other than that of package.json is not released', async () => {
+  test('a release is refused if its version is malformed, or is not that of package.json', async () => {
     await assert.rejects(refusedRelease(folder, '9.9.9'), /package\.json has version/);
     await assert.rejects(refusedRelease(folder, 'next'), /VERSION must be three numbers/);
   });
@@ -204,7 +206,7 @@ describe('the packages', { skip }, () => {
     assert.equal(releaseOutput.match(SIZE_LINES)?.length, DEBIAN_PACKAGE_COUNT, releaseOutput));
 
   for (const [architecture, node] of ARCHITECTURES) {
-    test(`${architecture} holds the expected files, and native code only for itself`, async () => {
+    test(`the plain form for ${architecture} has the expected files, and native code for no other architecture`, async () => {
       const files = await filesOf(packageOf(architecture));
       const missing = EXPECTED_FILES.filter((file) => !files.includes(file));
       assert.deepEqual(missing, []);
@@ -243,7 +245,7 @@ describe('the packages', { skip }, () => {
     });
   }
 
-  test('the manual of the armhf package names older processors, and the unit of the package does not restart on them', async () => {
+  test('the armhf package explains older processors in its manual, and its unit does not restart on them', async () => {
     const tree = await treeOf('armhf');
     assert.match(await output('zcat', join(tree, 'usr/share/man/man1/tonearm.1.gz')), /ARMv6/);
     const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
@@ -319,6 +321,8 @@ describe('the packages', { skip }, () => {
     );
     const help = await output(process.execPath, '--help');
     const nodeVariables = [...help.matchAll(/^ *(NODE_[A-Z0-9_]+)/gm)].map(([, name = '']) => name);
+    // If Node's help had another layout, the pattern would find no name, and the check below would prove
+    // nothing.
     assert.ok(nodeVariables.includes('NODE_V8_COVERAGE'), help);
     const missing = ['NODE_OPTIONS', ...nodeVariables].filter((name) => !unset.includes(name));
     assert.deepEqual(missing, []);
@@ -332,8 +336,9 @@ describe('the packages', { skip }, () => {
     assert.equal(digest(packageIn(secondFolder, 'tonearm', 'armhf')), digest(packageOf('armhf')));
   });
 
-  // Only the form with Node has overrides of lintian (packaging/deb/lintian-overrides). An override that
-  // matches nothing is an error here, too. lintian reports it in a line that contains `override`.
+  // Only the form with Node has overrides of lintian (packaging/deb/lintian-overrides). If an override
+  // matches nothing, lintian prints a line with the word `override`. This test takes such a line for an
+  // error.
   for (const [form, error] of Object.entries({ tonearm: /^E: /m, [WITH_NODE]: /^E: |override/m })) {
     test(`lintian finds no error in ${form}`, { skip: skipReason({ programs: ['lintian'] }) }, async () =>
       assert.doesNotMatch(await lintian(packageOf('amd64', form)), error),
@@ -377,7 +382,7 @@ describe('the packages', { skip }, () => {
       }
     }
 
-    test('the package for Debian 12 has a lower version than the package for Debian 13, and needs only an older C library', async () => {
+    test('the package for Debian 12 has a lower version than that for Debian 13, and depends only on an older C library', async () => {
       const versionForDebian12 = `${VERSION}-1${FOR_DEBIAN_12}`;
       await run('dpkg', ['--compare-versions', versionForDebian12, 'lt', `${VERSION}-1`]);
       const control = await output('dpkg-deb', '--field', packageOf('amd64', WITH_NODE, FOR_DEBIAN_12));

@@ -34,9 +34,9 @@ function documentedSource(tree: string, suite: string, architecture: string): st
 /**
  * The names of the packages that `apt install tonearm` would install. `tree` is the folder of the
  * repository, and `suite` is one of its suites. `debian` is the Debian whose packages count as installed.
- * The first architecture is the machine's own. The machine also takes packages of the others
- * (`dpkg --add-architecture`). The packages that count as installed have the machine's own architecture.
- * `Multi-Arch: foreign` lets packages of the other architectures depend on them.
+ * The first architecture is the machine's own, and the installed packages have it. The machine also takes
+ * packages of the other architectures (`dpkg --add-architecture`). These may depend on the installed
+ * packages, which have `Multi-Arch: foreign` for this.
  */
 export async function plannedByApt(
   tree: string,
@@ -59,6 +59,7 @@ export async function plannedByApt(
   const settings = {
     'APT::Architecture': own,
     'APT::Architectures': architectures.join(),
+    // Without this setting, root's apt would fetch as the user _apt, who cannot enter this folder.
     'APT::Sandbox::User': '',
     'APT::Install-Recommends': 'false',
     'Dir::State': folder,

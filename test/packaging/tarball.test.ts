@@ -37,7 +37,7 @@ describe('the tarballs', { skip: skipReason({ programs: ['tar', 'gzip', 'npm'] }
   });
 
   for (const [processor, machine] of Object.entries(ELF_MACHINES)) {
-    test(`the tarball for ${processor} has one folder, which belongs to root, with Node and all binaries that this Node needs`, async () => {
+    test(`the tarball for ${processor} has one folder of root's, with Node and all binaries that this Node needs`, async () => {
       const lines = (await output('tar', '-tvzf', fileOf(processor))).trimEnd().split('\n');
       const wrong = lines.filter((line) => !/^(?:-rw[x-]r-[x-]r-[x-]|drwxr-xr-x) 0\/0 /.test(line));
       assert.deepEqual(wrong, []);
@@ -64,7 +64,9 @@ describe('the tarballs', { skip: skipReason({ programs: ['tar', 'gzip', 'npm'] }
   test('the tarball has the licences of all that is in it, and nothing that only apt can use', () => {
     const notices = readFileSync(join(treeOf('x64'), 'third-party-notices.txt'), 'utf8');
     assert.match(notices, /^Node\.js 22\..*\n=+\n\nNode\.js is licensed for use as follows:/m);
+    // This line is about the binaries of uWebSockets.js.
     assert.match(notices, /Copyright Alex Hultman and contributors/);
+    // This folder of the Debian packages has the example scripts for upgrades, which use apt.
     assert.equal(existsSync(join(treeOf('x64'), 'share/tonearm/upgrade')), false);
   });
 
@@ -101,13 +103,13 @@ describe('the tarballs', { skip: skipReason({ programs: ['tar', 'gzip', 'npm'] }
     await loadsItsLateParts(t, {
       entry: join(tree, 'lib/tonearm/main.js'),
       nodeArguments: flagsOf(tree, 'bin/tonearm'),
-      // contract/daemon.ts puts this machine's Node behind the launcher. The script starts the Node of the
-      // tarball instead. `shift 2` removes the paths of these two Nodes from the arguments.
+      // contract/daemon.ts appends the path of this machine's Node, and the arguments of Node. The script
+      // starts the Node of the tarball instead, with the same arguments. `shift 2` drops both paths.
       launcher: ['sh', '-c', 'node=$1; shift 2; exec "$node" "$@"', 'sh', join(tree, 'lib/tonearm/node')],
     });
   });
 
-  test('the builder refuses a wrong option and armhf, which has no tarball, and prints its usage with --help', async () => {
+  test('the builder prints its usage, and refuses an unknown option and armhf, which has no tarball', async () => {
     await assert.rejects(buildTarball('--arch', 'armhf'), /--arch must be one of amd64, arm64, all/);
     assert.match(await buildTarball('--help'), /^Usage: npm run tarball \[-- OPTIONS\]\n/);
     await assert.rejects(buildTarball('--bogus'), { code: 64 });

@@ -7,6 +7,6 @@ import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 const COVER = 'http://10.0.0.1/cover.png';
 
 const bus = { address: `unix:path=/run/user/${process.getuid?.()}/bus` };
-/** `start` leaves its clean-up here. The clean-up never runs, because this program is killed. */
+/** `start` passes its clean-up to `after`. Nothing runs it, because this program is killed. */
 const untilKilled = { after: () => undefined };
 await ScriptedPlayer.start(untilKilled, bus, 'scripted', { Metadata: metadata({ 'mpris:artUrl': COVER }) });

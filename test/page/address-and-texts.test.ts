@@ -17,7 +17,8 @@ const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly s
   ['?view=then', false, undefined],
   ['?only=outputs,players', false, ['outputs', 'now']],
   ['?only=%20power%20,nothing', false, ['system']],
-  // Every object has a property `toString`, but no section has this name.
+  // Every object has a property `toString`, but no section has this name. Without a known name the page has
+  // all sections.
   ['?only=toString,', false, undefined],
 ];
 for (const [query, isWall, only] of ROWS) {
@@ -44,6 +45,7 @@ for (const [preferred, choice] of LANGUAGES)
     assert.deepEqual(chooseLanguage(preferred), choice));
 
 test('a value is filled in unchanged, and placeholders within it stay as they are', () => {
+  // `$&` and `$1` have a meaning in a replacement text, but not here.
   assert.equal(fillIn('Mute {name}', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
 });
 

@@ -1,5 +1,5 @@
-// Tests a control of the page: it displays no echo of an older value, sends one request at a time, and always
-// sends the last value. An echo is a value of the control that the node reports back.
+// Tests a control of the page: it displays no echo of an older value, sends one request at a time, and
+// always sends the last value. An echo is a value of the control that the node reports back.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -88,6 +88,7 @@ const ROWS: readonly Row[] = [
       [set(0.604), 0.604],
       [accepted, 0.604],
       [known(0.6), 0.6],
+      // The control waits for no echo now, so it displays another value at once.
       [known(0.9), 0.9],
     ],
     sent: [0.604],
@@ -98,6 +99,7 @@ const ROWS: readonly Row[] = [
       [set(0.6), 0.6],
       [known(0.6), 0.6],
       [accepted, 0.6],
+      // The control waits for no echo after the answer, so it displays another value at once.
       [known(0.9), 0.9],
     ],
     sent: [0.6],
@@ -142,7 +144,7 @@ const ROWS: readonly Row[] = [
     sent: [0.6, 0.7],
   },
   {
-    title: 'ignores the end of the wait for an echo after the echo has come',
+    title: 'stays as it is if the wait for an echo ends after the echo has come',
     steps: [
       [set(0.6), 0.6],
       [known(0.6), 0.6],
@@ -153,7 +155,7 @@ const ROWS: readonly Row[] = [
     sent: [0.6],
   },
   {
-    title: 'ignores the end of the wait for an echo during a request',
+    title: 'stays as it is if the wait for an echo ends during a request',
     steps: [
       [set(0.6), 0.6],
       [settled, 0.6],

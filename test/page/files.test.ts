@@ -46,8 +46,8 @@ test('each compressed form has the bytes of its file', () => {
 });
 
 /**
- * The paths of the addresses in a file, such as `src="app.js"`, as a browser resolves them. A proxy serves
- * the page below /kitchen/, and the file is at `path` there.
+ * The paths that a browser makes of the addresses in a file. A proxy serves the page below /kitchen/, and
+ * the file is at `path` there: `src="ui/app.js"` in the file at `ui` gives `/kitchen/ui/app.js`.
  */
 function addressesIn(name: string, path: string): readonly string[] {
   const text = FILES.get(name)?.identity.toString() ?? '';
@@ -55,7 +55,7 @@ function addressesIn(name: string, path: string): readonly string[] {
   return [...matches].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${path}`).pathname);
 }
 
-test('every file except the document has a hash in its name, and those of the first load have relative addresses', () => {
+test('every file except the document has a hash in its name, and a proxy may serve the first load below a path', () => {
   const manifest = [...FILES.keys()].find((name) => name.endsWith('.webmanifest')) ?? '';
   const addresses = [...addressesIn('index.html', 'ui'), ...addressesIn(manifest, `ui/${manifest}`)];
   const others = [...FILES.keys()].filter((name) => name !== 'index.html');
@@ -63,6 +63,7 @@ test('every file except the document has a hash in its name, and those of the fi
   assert.ok(others.length > 4, 'there are files');
 
   for (const name of others) {
+    // Such a name is `german-`, ten characters of the hash, and `.js`.
     assert.match(name, /^[a-z]+(?:-[a-z\d]+)?-[\w-]{10}\.[a-z]+$/);
     if (!isPart(name)) assert.ok(addresses.includes(`/kitchen/ui/${name}`), name);
   }
@@ -80,6 +81,7 @@ test('each part is named by the first script or by another part, and the first s
       part,
     );
 
+  // A browser waits for a part that is imported statically before it runs the first script.
   const [, firstScript] = scripts.find(([name]) => !isPart(name)) ?? assert.fail('there is no first script');
   assert.doesNotMatch(
     firstScript.identity.toString(),

@@ -34,7 +34,8 @@ const STEP_MS = 50;
 
 /**
  * Starts a `Liveness`. Its requests are answered while `state.isAnswering` is true. `advance` moves the
- * clock in steps, calls `onStep` in each, and lets the answers come.
+ * clock in steps, calls `onStep` in each, and lets the answers come. `reported` is about a connected page.
+ * `returnCount` is the number of calls of `onReturn`, which come after the connection was lost.
  */
 function startLiveness({ answerDelayMs = 0 } = {}) {
   const state = {
@@ -100,6 +101,7 @@ test('the page shows within a second that there is no answer, and that there is 
   assert.deepEqual(state.reported, ['silent', 'answering']);
 });
 
+// Both delays are longer than `ANSWER_MS` of liveness.ts, and 2000 is longer than `FIRST_LATENCY_MS`, too.
 for (const delayMs of [900, 2000]) {
   test(`a node whose answers take ${delayMs} ms is never shown as lost, and its end is noticed`, async () => {
     const { state, advance } = startLiveness({ answerDelayMs: delayMs });
@@ -113,7 +115,7 @@ for (const delayMs of [900, 2000]) {
   });
 }
 
-test('a node that becomes slow is reported as silent only once, and a node that becomes quick again gets frequent requests', async () => {
+test('the page reports a node that becomes slow as silent only once, and sends it frequent requests when it is quick again', async () => {
   const { state, advance } = startLiveness({ answerDelayMs: 10 });
   await advance(5000);
   state.answerDelayMs = 2000;
@@ -138,6 +140,7 @@ test('a lost node whose answers take two seconds is found again', async () => {
 test('a page that was suspended does not report a loss at once', async () => {
   const { state, advance } = startLiveness();
   await advance(1000);
+  // The clock moves, but no timer fires, as if the browser had suspended the page.
   mock.timers.setTime(Date.now() + 60_000);
   await advance(200);
   assert.deepEqual(state.reported, []);
@@ -160,7 +163,7 @@ test('the page sends a lost node one request a second, and reports each return o
   assert.equal(state.returnCount, 2);
 });
 
-test('a page is in use for a minute after its last input, and each input begins the minute anew', () => {
+test('a page is unused a minute after its last input, and in use again after the next input', () => {
   const page = new EventTarget();
   // The beginning of the watch counts as input.
   const input = new InputWatch(page);

@@ -82,14 +82,14 @@ const ROWS: readonly Row[] = [
     playerWith({}, STOPPED),
     { seldomStop: 'disabled', position: 'absent' },
   ],
+  // The player may be able to play by now, and may not have announced it.
   [
     'a player that reports that it cannot play has a doubtful play button',
     playerWith({ can_play: false }),
     { play: 'doubtful' },
   ],
-  // Previous, pause, next and the position depend only on their own properties of MPRIS, as in `can_seek`.
-  // All other controls depend on `can_control`. Play has a property of its own, too, but that one may be
-  // outdated.
+  // Previous, pause, next and the position depend only on `can_go_previous`, `can_pause`, `can_go_next` and
+  // `can_seek`. All other controls depend on `can_control`.
   [
     'a player that cannot be controlled has disabled controls, apart from previous, pause, next and position',
     playerWith({ can_control: false }),

@@ -41,13 +41,14 @@ test('a room that somebody else has set meanwhile keeps its new proportion', () 
   const half = proportionsAt(start, 0.4, NO_PREVIOUS);
   const [first, second] = roomsAfter(start, half);
   assert.ok(first && second);
-  // The rooms keep the proportion of their bases (proportion.ts). The base of the first room is still 0.8,
-  // the volume that it had before the slider moved. The new base of the second room is 0.8, too.
+  // The rooms keep the proportion of their bases (proportion.ts). Only the slider has moved the first room,
+  // so its base is still the 0.8 of the beginning. Somebody else has set the second room to 0.8, so this is
+  // its new base.
   const moved = proportionsAt([first, { ...second, volume: 0.8 }], 0.8, half);
   assert.deepEqual(volumesOf(moved), [0.8, 0.8]);
 });
 
-test('silent rooms all get the same volume, a limit holds, and a volume above 100 % comes down', () => {
+test('silent rooms all get the same volume, no room exceeds its limit, and rooms above 100 % come down in proportion', () => {
   assert.deepEqual(volumesOf(proportionsAt(roomsWith(0, 0), 0.3, NO_PREVIOUS)), [0.3, 0.3]);
   const limited = roomsWith(0.5, 0.5).map((room, index) => ({ ...room, limit: index === 0 ? 0.6 : 1 }));
   assert.deepEqual(volumesOf(proportionsAt(limited, 0.9, NO_PREVIOUS)), [0.6, 0.9]);
@@ -80,7 +81,7 @@ test('a slow room gets only the newest of the volumes that waited for it, and de
   assert.deepEqual(sent.slice(4).sort(), ['quick 0.1', 'slow 0.1']);
 });
 
-test('a room that has refused a volume still gets the next one, sent by the newest `setVolume` of the room', async () => {
+test('a room that has refused a volume still gets the next one, by its newest `setVolume`', async () => {
   const [room] = roomsWith(0.5);
   assert.ok(room);
   const firstAnswer = new Deferred<RoomAnswer>();
@@ -100,12 +101,13 @@ test('a room that has refused a volume still gets the next one, sent by the newe
   await accepted;
   assert.deepEqual(sent, ['older output 0.4', 'newer output 0.3']);
 
+  // Only the refusal of the newest volume rejects.
   const refusingRoom = roomWith('newer output', Promise.resolve('refused'));
   const [refused] = promisesOf(volumes.set([refusingRoom], 0.2));
   await assert.rejects(async () => refused, /refused/);
 });
 
-test('a room whose record comes late keeps its proportion, until the room has had the time to report', async (t) => {
+test('a record that comes late does not change the proportion of its room before `SETTLE_MS` is over', async (t) => {
   mock.timers.enable({ apis: ['Date'], now: 0 });
   t.after(() => mock.timers.reset());
   const volumes = new RoomVolumes();

@@ -29,7 +29,7 @@ class ScriptedChannel extends EventTarget {
   }
 }
 
-/** A tab, visible at first. As the holder it publishes `all` when a tab joins, and `done` on a request. */
+/** A tab, visible at first. The holder publishes `all` when another tab joins, and `done` on a request. */
 class Tab {
   readonly tabs: Tabs<string>;
   readonly updates: string[] = [];
@@ -114,6 +114,7 @@ test('exactly one of the other tabs takes over when the holder leaves', () => {
   one.tabs.leave();
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(areHolders(one, two, three), [false, true, false]);
+  // The first tab is still the oldest, so no tab objects when it holds the stream at once.
   one.tabs.enter();
   assert.deepEqual(areHolders(one, two, three), [true, false, false], 'the first tab has come back');
 });
@@ -129,6 +130,7 @@ test('one of the other tabs takes over when the holder has crashed, but not whil
   }
   assert.deepEqual(areHolders(one, two, three), [true, false, false]);
   one.crash();
+  // A follower claims the stream after the silence, and holds it if no tab objects in time.
   mock.timers.tick(SILENCE_MS);
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(areHolders(two, three), [true, false]);

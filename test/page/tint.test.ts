@@ -38,7 +38,7 @@ describe('the tint of a cover', () => {
     assert.equal(tintIn([]), undefined);
   });
 
-  test('gives a ground and an accent that are readable for every hue, in light and in dark', () => {
+  test('gives a ground and an accent with enough contrast for every hue, in light and in dark', () => {
     for (const scheme of ['light', 'dark'] as const) {
       const { quiet, card, onAccent } = PAGE[scheme];
       for (let hue = 0; hue < 360; hue += 5) {

@@ -14,7 +14,8 @@ const DEADLINE_MS = 10_000;
 export type Cmus = Awaited<ReturnType<typeof startCmus>>;
 
 /**
- * Starts a cmus that plays the album as its playlist. Resolves when it plays. It ends when its terminal ends.
+ * Starts a cmus that plays the album as its playlist. Resolves when cmus plays. cmus ends when its terminal
+ * ends.
  */
 export async function startCmus({ env, path, run, files }: Session) {
   const socket = path('cmus.socket');

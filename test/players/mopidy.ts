@@ -33,6 +33,7 @@ export async function startMopidy(session: Session) {
   return { call, add };
 }
 
+/** With `sync=true` Mopidy plays to nowhere at the speed of the clock. */
 function configuration(session: Session, port: number): string {
   const directory = session.path('mopidy');
   return `

@@ -8,7 +8,7 @@ import { remark } from '../remark.js';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
-/** The Debian package that puts mpv on the bus, and a file of this package. mpv also works without it. */
+/** The Debian package that puts mpv on the bus, and a file of this package. mpv starts without it, too. */
 export const MPRIS_OF_MPV = { 'mpv-mpris': '/etc/mpv/scripts/mpris.so' };
 
 const REPLY_DEADLINE_MS = 10_000;

@@ -18,8 +18,8 @@ export function playersAnd(...furtherPrograms: readonly string[]): Requirements 
 }
 
 /**
- * The position in microseconds that a client computes from the record (docs/players.md, "Positions"). `atMs`:
- * the time, in milliseconds since the epoch.
+ * The position in microseconds that a client computes from the record (docs/players.md, "Positions"). `atMs`
+ * is the time in milliseconds since the epoch.
  */
 export function reckoned(player: PlayerRecord, atMs: number): number {
   const sinceMs = player.playback_status === 'Playing' ? atMs - Date.parse(player.position_updated_at) : 0;

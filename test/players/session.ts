@@ -1,5 +1,5 @@
-// A user's session for real players, private to its test: a session bus, a sound server and an album to play.
-// The session starts no player itself: mpv.ts, cmus.ts and the others do.
+// A user's session for real players, private to its test: a session bus, a sound server and an album to
+// play. The session starts no player itself: mpv.ts, cmus.ts and the others do.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,6 +35,7 @@ export async function startSession() {
     programs.push(program);
     return program;
   };
+  // `env` has the address of this bus (sound/server.ts).
   run('dbus-daemon', ['--session', '--nofork', '--nopidfile', `--address=unix:path=${path('bus')}`]);
   mkdirSync(path('album'));
   for (const track of TRACKS) writeTone(fileOf(track.title), track);

@@ -1,5 +1,5 @@
-// Music for real players, made here: a sine in a WAV file with its title, artist and album, and a picture for
-// a cover.
+// Music for real players, made here: a sine in a WAV file with its title, artist and album, and a picture
+// for a cover.
 
 import { writeFileSync } from 'node:fs';
 

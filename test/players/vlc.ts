@@ -29,8 +29,9 @@ export async function trackIds(session: Session): Promise<readonly string[]> {
 }
 
 /**
- * The program to start. VLC's launcher calls `geteuid` and refuses root, so root gets a copy of it that
- * calls `getppid` instead. Only the launcher is copied: the player itself is in VLC's libraries.
+ * The program to start. VLC's launcher refuses to run if `geteuid` returns 0, the id of root. So root gets a
+ * copy that calls `getppid` instead: this name has the same length, and a parent's id is not 0. Only the
+ * launcher is copied, because the player itself is in VLC's libraries.
  */
 function programFor(session: Session): string {
   if (process.getuid?.() !== 0) return 'vlc';

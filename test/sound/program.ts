@@ -37,8 +37,8 @@ async function endProgram(child: ChildProcess, signal: NodeJS.Signals): Promise<
 }
 
 /**
- * @throws {Error} if setpriv cannot be started. If setpriv finds no such program, it ends at once, so `alive`
- * returns false.
+ * @throws {Error} if setpriv cannot be started. If setpriv finds no such program, it ends at once, so that
+ * `alive` returns false.
  */
 export function startProgram(command: string, args: readonly string[], options: ProgramOptions) {
   const output = openSync(options.log, 'a', 0o600);
@@ -50,6 +50,7 @@ export function startProgram(command: string, args: readonly string[], options: 
     });
     const { pid } = child;
     if (pid === undefined) throw new Error('setpriv (package util-linux) could not be started');
+    // Only a call that waits for the program's end keeps the test's process alive (`child.ref`).
     child.unref();
     return {
       name: command,

@@ -50,14 +50,14 @@ function environment(directory: string, socketPath: string): Environment {
     TMPDIR: directory,
     PULSE_SERVER: `unix:${socketPath}`,
     DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus`,
-    // Nothing listens there. So a private server does not use the machine's own services.
+    // Nothing listens there, so that a private server does not use the machine's own services.
     DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${directory}/no-system-bus`,
   };
 }
 
 export class SoundServer {
   readonly kind: Kind;
-  /** Mode 0700; the runtime and home directory of the server and its clients. */
+  /** The runtime and home directory of the server and its clients, with mode 0700. */
   readonly directory = temporaryFolder();
   readonly socketPath = join(this.directory, 'pulse/native');
   /** The environment of programs that connect to this server. */
@@ -239,6 +239,7 @@ export class SoundServer {
     await until('the sound server answers', async () => {
       const dead = this.#programs.find((program) => !program.alive());
       if (dead !== undefined) throw new Hopeless(`${dead.name} has ended`);
+      // pactl fails until the server answers, and after a failure `until` tries again.
       return this.pactl('info');
     });
     for (const sink of this.#sinks.values()) await loadNullSink(this.env, sink);

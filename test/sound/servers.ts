@@ -26,9 +26,9 @@ const SINKS: readonly SinkSpec[] = [
 
 /**
  * Anybody may connect. Without `auth-anonymous`, PulseAudio asks the kernel for the user of a client that
- * has no cookie. It asks a moment after it has accepted the connection. The kernel reports no user for data
- * that were sent in this moment. PulseAudio then refuses the client, unless the client uses libpulse. In a
- * loop of connections without libpulse, 16.1 refused up to 9 of 10.
+ * has no cookie. It asks a moment after it has accepted the connection. If the client has sent data before
+ * this question, the kernel reports no user for them, and PulseAudio refuses the client, unless the client
+ * uses libpulse. In a loop of connections without libpulse, 16.1 refused up to 9 of 10.
  */
 const SOCKET = 'module-native-protocol-unix auth-anonymous=1';
 
@@ -91,8 +91,8 @@ export const startPulseAudio = ({ sinks = SINKS, ...options }: ServerOptions = {
   SoundServer.start(pulseAudio(options), sinks);
 
 /**
- * Both kinds, for tests that are true of each. `skip` is false, or says why a kind is missing on this
- * machine.
+ * Both kinds of servers, for tests that must pass on each. `skip` is false, or says why a kind is missing on
+ * this machine.
  */
 export const SOUND_SERVERS: readonly {
   readonly kind: Kind;

@@ -21,7 +21,7 @@ const S16LE = 3;
 const AC3 = 2;
 /** Each number stands behind one byte, which is the tag of its type. */
 const TYPE_TAG_BYTES = 1;
-/** Where a payload has its command, the number of its request (also called a tag), and then the fields. */
+/** A payload has its command, then the number of its request (also called a tag), and then the fields. */
 const COMMAND_OFFSET = 1;
 const REQUEST_NUMBER_OFFSET = 6;
 const FIELDS_OFFSET = 10;
@@ -66,10 +66,7 @@ class PacketConnection {
     this.#socket.unref();
   }
 
-  /**
-   * Resolves with the fields of the reply that stand behind its command and tag. Rejects with the server's
-   * error, or after 30 s.
-   */
+  /** Resolves with the fields of the reply. Rejects with the server's error, or after 30 s. */
   ask(command: number, ...fields: wire.Bytes[]): Promise<Buffer> {
     const tag = this.#nextTag++;
     return new Promise((resolve, reject) => {

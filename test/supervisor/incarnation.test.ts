@@ -1,6 +1,6 @@
-// Tests when the silence of a thread means that it hangs, and what a thread hands on at its end. Also tests
-// when a dead child is started again (docs/http-api.md, "Backends that are away"), which reason is reported,
-// and how long all children may take to stop. test/crash tests real threads.
+// Tests when the silence of a thread means that it hangs, and which messages of a thread that ends are still
+// handed on. Also tests when a dead child is started again (docs/http-api.md, "Backends that are away"),
+// which reason is reported, and how long all children may take to stop. test/crash tests real threads.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -12,7 +12,7 @@ import { deathOf } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 
-test('a thread is pinged every 30 s, or every 5 minutes while it is idle or may still load', () =>
+test('a ping is due after 30 s, or after 5 minutes if the thread is idle or may still load', () =>
   assert.deepEqual(HEARTBEAT, {
     everyMs: 30_000,
     loadMs: 300_000,
@@ -21,6 +21,10 @@ test('a thread is pinged every 30 s, or every 5 minutes while it is idle or may 
     idleBeats: 10,
   }));
 
+/**
+ * The verdict `wait` stands for no reason to kill the thread. The utilization is undefined for a task that
+ * never got a thread.
+ */
 const SILENCES: readonly (readonly [
   utilization: number | undefined,
   earlierSilences: number,
@@ -98,9 +102,9 @@ for (const [isKilled, title] of [
     post(batchOf('a'));
     await until('the first text is handed on', () => delivered.length > 0);
     post(batchOf('b'), batchOf('c'));
-    // The clock stands still, so b and c seem to follow a at once. Such batches wait for the end of the turn
-    // in which they arrive. The callback below runs in the same turn, before b and c are handed on. The
-    // incarnation has not received d when `close` is called, so `close` reads d from the port.
+    // The clock stands still, so b and c seem to follow a at once. The incarnation keeps such batches until
+    // the end of the turn in which they arrive. The callback below runs earlier in this turn: b and c are
+    // still kept, and d is still in the port.
     const lastItems = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
         post(batchOf('d'));
@@ -182,7 +186,7 @@ test('the stop deadlines of all children together are below 4 s, and below the t
 });
 
 test('if all children together have too little time to stop, each gets the same part of its own time', () => {
-  // The expected time is that of the first child.
+  // The three children need 2000 ms together. The expected time is that of the first one.
   const rows: readonly [leftMs: number, expectedMs: number][] = [
     [10_000, 500],
     [2_000, 500],

@@ -110,15 +110,15 @@ test('lines that are refused are counted, and the count is logged when there is 
   assert.equal(written.join(''), `one\n${lost}\nfour\nfive\n`);
 });
 
-test('a line of which a part was accepted is completed before the next line, byte by byte if necessary', () => {
+test('a line that was accepted only in part is completed before the next line begins', () => {
   let written = '';
   let roomBytes = 4;
   const output = new LogOutput((bytes) => {
     if (roomBytes === 0) throw new Error('EAGAIN');
-    const acceptedBytes = bytes.subarray(0, roomBytes);
-    roomBytes -= acceptedBytes.length;
-    written += Buffer.from(acceptedBytes).toString('latin1');
-    return acceptedBytes.length;
+    const accepted = bytes.subarray(0, roomBytes);
+    roomBytes -= accepted.length;
+    written += Buffer.from(accepted).toString('latin1');
+    return accepted.length;
   });
   // Each letter has two bytes, and latin1 makes one character of each byte.
   output.write('äöü\n');

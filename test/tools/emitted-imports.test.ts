@@ -35,6 +35,7 @@ test('the build fails at an import that leads nowhere from the emitted file', as
   const besideLate = await emit('main', "require('./late.js'); import('node:fs');", './late.js');
   checkEmittedImports(outdir, [late, besideLate]);
 
+  // This file loads the path twice, but the error names it once.
   const belowLate = await emit('part/actor', "import('./late.js'); require('./late.js');", './late.js');
   assert.throws(() => checkEmittedImports(outdir, [late, belowLate]), {
     message: 'the build is broken:\npart/actor.js loads ./late.js, which is not there',
@@ -61,6 +62,7 @@ test('every path that a shipped bundle loads is there, and the only package that
     ownPaths.some(([file]) => dirname(file) === 'actors/players'),
     String(ownPaths),
   );
+  // `resolve` throws if there is no file at the path.
   for (const [file, path] of ownPaths) createRequire(join(DIST, file)).resolve(path);
   const packages = loaded.filter(([, path]) => !path.startsWith('.') && !isBuiltin(path));
   assert.deepEqual([...new Set(packages.map(([, path]) => path))], [OPTIONAL]);

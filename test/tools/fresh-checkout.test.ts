@@ -103,7 +103,8 @@ describe('a fresh checkout', { skip }, () => {
     await assert.rejects(npm('26', 'run', 'bench', '--', 'no-such-thing'), /bench: no measurement matches/);
   });
 
-  test('npm test runs types, style, dead code and a test on Node 26', async () => {
+  test('npm test checks types, style and dead code, and runs a test, on Node 26', async () => {
+    // `all green` means that the checks have passed, too.
     assert.match(await npm('26', 'test', '--', 'tools/lock'), /^ok - tests .*\n.*all green/ms);
   });
 });

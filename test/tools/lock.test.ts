@@ -1,6 +1,6 @@
 // The lock file is whole: it also has the optional packages of other platforms. npm leaves these out when it
-// cannot see them in the registry that it uses. `npm ci` refuses a lock file without them. Every npm from
-// Debian's 9.2 on can read the lock file, and nothing in it is compiled.
+// cannot see them in the registry that it uses. `npm ci` refuses a lock file without them. Debian's npm 9.2
+// can read the lock file, and no package in it is compiled.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -52,9 +52,10 @@ test('every override is a version: npm 9.2 cannot read an override that names a 
     assert.match(String(value), /^[\^~]?\d+\.\d+\.\d+$/, name);
 });
 
-test("usocket is our own stub, never built, and dbus-next uses Node's sockets", async (t) => {
+test("usocket is a stub that is not compiled, and with it dbus-next uses Node's sockets", async (t) => {
   const require = createRequire(import.meta.url);
   assert.throws(() => require('usocket'), /usocket is not part of tonearm/);
+  // The stub is the only usocket, and no package brings node-gyp, which compiles addons.
   const found = Object.keys(packages).filter((path) => /usocket|node-gyp/.test(path));
   assert.deepEqual(found, ['node_modules/usocket', 'packaging/no-usocket']);
 

@@ -28,7 +28,8 @@ const { engines } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8
 
 /**
  * Debian 12 has glibc 2.36, Debian 13 has 2.41. The package uWebSockets.js needs 2.38. The package uws-pack
- * needs only 2.28, but has binaries for Node 20 and 22 alone. Only uws-pack has binaries for `arm`.
+ * needs only 2.28, but has binaries for Node 20 and 22 alone. Only uws-pack has binaries for `arm`. A machine
+ * with another C library has no version of glibc.
  */
 const MACHINES: readonly (readonly [
   node: number,

@@ -1,5 +1,5 @@
-// The shell scripts of packaging/ give a reason when they give up a wait. In these tests each program that a
-// script calls is a script of the test, so no test waits until a deadline has passed.
+// Tests that the shell scripts of packaging/ print a reason when they stop waiting. The test replaces the
+// programs for which they wait, so it does not wait until a deadline has passed.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -64,11 +64,12 @@ test('tonearm-setup reports that its look for an upgrade has not ended in time',
 
 test('sandbox.sh gives a reason when its sound server cannot be reached and has logged nothing', (t) => {
   const script = `exec sh '${PACKAGING}sandbox.sh' "$1"`;
+  // sandbox.sh starts the server by setpriv, and uses pactl to find out whether the server answers.
   const neverStarts = { setpriv: 'exit 1', pactl: 'exit 1' };
   const ended = runShell(t, script, neverStarts, temporaryFolder(t));
   assert.equal(ended.status, 1);
   assert.equal(ended.stderr, 'the program for `pactl info` has ended without a message\n');
-  // Nothing answers at the server's socket, and the script does not wait between its attempts.
+  // `tail` stands in for a server that does not answer. The script does not wait between its attempts.
   const neverAnswers = { setpriv: 'exec tail -f /dev/null', pactl: 'exit 1', sleep: SUCCEEDS };
   const late = runShell(t, script, neverAnswers, temporaryFolder(t));
   assert.equal(late.status, 1);

@@ -25,7 +25,7 @@ function isInstalled(program: string): boolean {
   });
 }
 
-/** For the `skip` option of a test: the reason, or false when all is there or nothing may be skipped. */
+/** Returns the reason why a test must be skipped; false if all is there, or if nothing may be skipped. */
 export function skipReason({ programs = [], packages = {}, root = false }: Requirements): string | false {
   if (process.env['TONEARM_REQUIRE_ALL'] === '1') return false;
   const missingPrograms = programs.filter((program) => !isInstalled(program));

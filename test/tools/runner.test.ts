@@ -1,4 +1,4 @@
-// The test runner's own parts: failures and tests left out are reported, and leftovers are found and removed.
+// Tests the test runner: it reports failures and skipped tests, and it finds and removes leftovers.
 
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ test('a failure is printed with its place and output; skipped tests are counted 
   assert.doesNotMatch(output, /good|a suite/);
 });
 
-test('a skipped test is a failure only where none may be skipped', async (t) => {
+test('a skipped test makes the run fail only where no test may be skipped', async (t) => {
   const [{ isGreen }] = await runFiles(t, [GOOD]);
   assert.equal(isGreen, true);
   const [counted, output] = await runFiles(t, [GOOD], { isWhole: true });
@@ -77,6 +77,7 @@ test('a suite that cannot begin is one failure, with the number of tests that di
 });
 
 test('a remark of the harness is printed, also where the test passes', async (t) => {
+  // A remark is a line of this form (test/remark.ts).
   const remarks = "test('good', () => console.log('# it was deaf'));";
   const [{ isGreen }, output] = await runFiles(t, [remarks]);
   assert.equal(isGreen, true);
@@ -85,6 +86,7 @@ test('a remark of the harness is printed, also where the test passes', async (t)
 
 test('a test that hangs, and a file that cannot be loaded, are failures', async (t) => {
   const [{ failed }, output] = await runFiles(t, [
+    // Nothing is left that could resolve this promise, so Node ends the test at once.
     "test('waits', () => new Promise(() => {}));",
     "console.log('loading'); throw new Error('no such thing');",
   ]);

@@ -55,6 +55,7 @@ test('npm start builds nothing if nothing has changed since the last build', asy
   assert.equal(await start(t, makeBuiltCheckout(t)), 'it runs\n');
 });
 
+/** A file that is deleted changes only its folder, such as src/page. */
 const CHANGED = [
   'src/page/slider.tsx',
   'src/page',

@@ -26,17 +26,17 @@ const skip = skipReason({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
 const PLAYER_PROGRAMS = ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'];
 
 /**
- * Arguments of a shell that stands in for npm. This shell runs `sh` with the arguments behind these. A shell
- * may turn into its last command. Here the last command is `exit`, so the shell stays until `sh` has ended.
+ * Arguments of a shell that stands in for npm. It runs `sh` with the arguments that follow these, and stays
+ * until `sh` has ended. The last command is `exit`, because otherwise the shell might turn into `sh`.
  */
 const NPM = ['-c', '"$@"; exit', 'npm', 'sh'];
 
 /** Only the audio backend is on. */
 const BARE = 'systemd: { enabled: false }\n';
 
-/** The number of commands to try that are printed after the address of the page. */
+/** `npm start` prints this many commands to try, after the address of the page. */
 const COMMAND_COUNT = 3;
-/** On a slow machine the daemon logs behind the last lines of start.mjs. */
+/** Matches lines of the daemon's log, which follow the last lines of start.mjs on a slow machine. */
 const LOG_LINES = String.raw`(?:\{.*\}\n)*`;
 /** curl ended because of `--max-time` (curl(1)). */
 const CURL_TIMED_OUT = 28;
@@ -106,7 +106,7 @@ async function namesAt(port: number, path: string): Promise<readonly string[] | 
 }
 
 describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
-  test('npm start gives the daemon a private sound server, prints what to try, and ends both on SIGTERM', async (t) => {
+  test('npm start gives the daemon a private sound server until SIGTERM, and prints commands that work', async (t) => {
     const started = await start(t, [], { entry: ['sh', RUN] });
     // packaging/sandbox.sh makes these outputs, and the stream `Morning show`.
     const outputs = await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
@@ -133,6 +133,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
         (error: { code: number; stdout: string }) =>
           error.code === CURL_TIMED_OUT ? error : Promise.reject(error),
       );
+      // A POST has an empty answer. The stream of events begins with `connected`.
       const expected = command.includes('POST') ? /^$/ : /living|connected/;
       assert.match(stdout, expected);
     }
@@ -155,6 +156,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   });
 
   test('npm start ends the daemon and its sound server also when npm is killed', async (t) => {
+    // `NPM` ends with `sh`, so the entry is only RUN.
     const started = await start(t, [], { parent: ['sh', ...NPM], entry: [RUN] });
     await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
     started.child.kill('SIGKILL');
@@ -180,6 +182,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   test('npm start prints the command that installs a sound server, where it cannot install one itself', {
     skip: skipReason({ root: true }),
   }, async (t) => {
+    // start.mjs gets a /usr/bin without pulseaudio and apt-get. Other processes keep theirs.
     const hidden = `mount -t tmpfs tmpfs /mnt; mkdir /mnt/upper /mnt/work
       mount -t overlay overlay -o lowerdir=/usr/bin,upperdir=/mnt/upper,workdir=/mnt/work /usr/bin
       rm /usr/bin/pulseaudio /usr/bin/apt-get; exec "$@"`;
@@ -267,6 +270,7 @@ test('work that takes long reports again and again that it goes on', async (t) =
   await until('two reports are printed', () => twoReports.test(printed.text));
   child.stdin.end();
   assert.deepEqual(await once(child, 'close'), [0, null]);
+  // The last line is the status of `cat`.
   assert.match(printed.text, /^0$/m);
 });
 

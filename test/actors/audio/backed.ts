@@ -72,7 +72,7 @@ interface BackendOptions {
   readonly settings?: Partial<AudioSettings> | undefined;
 }
 
-/** The settings of a configuration without a key of `pulseaudio`. */
+/** The default settings, except that clients can read the sound server's cookie. */
 export const AUDIO_SETTINGS: AudioSettings = {
   enabled: true,
   actsByItself: true,
@@ -84,11 +84,13 @@ export const AUDIO_SETTINGS: AudioSettings = {
   listenLatency: 100,
 };
 
-/** Starts the backend, which runs until the test ends, on the sound server that listens at this socket. */
+/** Starts the backend on the sound server at this socket. The backend runs until the test ends. */
 export function startBackend(t: TestContext, socketPath: string, options: BackendOptions = {}) {
   const { timing, home = '/nowhere', settings } = options;
   const recorder = new AudioRecorder();
   const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
+  // The `uid` does not count, because `XDG_RUNTIME_DIR` is set. Without a `machineId`, each address counts
+  // as one of this machine.
   const context = { env, uid: 0, home, machineId: undefined };
   const allSettings = { ...AUDIO_SETTINGS, ...settings };
   const backend = new AudioBackend(allSettings, context, recorder, systemClock, { ...TIMING, ...timing });

@@ -46,6 +46,7 @@ describe('a backend that connects', DEADLINE, () => {
   test('subscribes to events before it reads, and is up after it has published the records', async (t) => {
     const { server, recorder } = await startOnScriptedServer(t);
     const subscribed = server.received.indexOf(COMMAND.subscribe);
+    // The server's info is also requested before the subscription, so the last request counts.
     for (const read of [COMMAND.getServerInfo, COMMAND.getSinks, COMMAND.getInputs]) {
       assert.ok(server.received.lastIndexOf(read) > subscribed);
     }
@@ -114,7 +115,7 @@ describe('a backend that connects', DEADLINE, () => {
     assert.match(detail, /^Not connected: the connection to the sound server failed: .*ENOENT/);
 
     await backend.stop();
-    // Neither the further attempts nor the stop publish another reason.
+    // The stop does not publish another reason.
     assert.equal(recorder.published.filter((line) => line.startsWith('connecting')).length, 1);
   });
 });
@@ -151,7 +152,7 @@ describe('a lost server', DEADLINE, () => {
       assert.equal(nextAttempt(attempt, upMs, TIMING.stableMs), expectedNext));
   }
 
-  test('is tried again at short intervals when its socket has appeared', async (t) => {
+  test('is tried again after the shortest waits when its socket has appeared', async (t) => {
     t.mock.method(Math, 'random', () => 0);
     const timers = t.mock.method(globalThis, 'setTimeout');
     // The first two waits of `backoffMs` in host/clock.ts. With the mock they have no random part.
@@ -207,8 +208,9 @@ describe('a lost server', DEADLINE, () => {
     const { server } = await startOnScriptedServer(t, withoutDefault, { timing: QUICK_TIMING });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
 
-    // The first three connections last for 1, 2 and 4 readings, which are seven. If each lasted for one
-    // reading, there would be no more readings than connections.
+    // The first three connections last for 1, 2 and 4 readings, so there are at least seven. If each
+    // connection lasted for one reading, there would be no more readings than connections. Two more are
+    // proof enough.
     const reads = server.count(COMMAND.getSinks);
     const connections = server.count(COMMAND.auth);
     assert.ok(reads >= connections + 2, `${reads} readings of ${connections} connections`);
@@ -243,7 +245,10 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  /** The server sends the event about the change right before it answers the request `answeredNext`. */
+  /**
+   * The server sends the event right before it answers the request `answeredNext`. This is the request of
+   * the command, or that of the reading after the command.
+   */
   const eventTimes: readonly (readonly [when: string, answeredNext: number])[] = [
     ['before it answers the command, as PipeWire does', COMMAND.setInputVolume],
     ['after it has answered the command, as PulseAudio does', COMMAND.getInput],
@@ -264,11 +269,11 @@ describe('commands', DEADLINE, () => {
   }
 
   const losses: Readonly<Record<string, (responder: ScriptedServer['responder']) => void>> = {
-    'the stream that they changed goes': ({ send }) => send(event('inputRemove', CLIENT_ID)),
+    'its stream ends': ({ send }) => send(event('inputRemove', CLIENT_ID)),
     'the connection ends': ({ hangUp }) => hangUp(),
   };
   for (const [what, lose] of Object.entries(losses)) {
-    test(`commands that the server accepted are answered with success, though ${what} before the stream is read again`, async (t) => {
+    test(`an accepted command is answered with success, even if ${what} before the stream is read again`, async (t) => {
       const silent = ordinaryExcept({ [COMMAND.getInput]: () => undefined });
       const { backend, server } = await startOnScriptedServer(t, silent, { timing: { requestMs: 60_000 } });
       // This reading never ends, so the reading after the command does not begin.
@@ -289,14 +294,14 @@ describe('commands', DEADLINE, () => {
 });
 
 test(
-  'a command is answered only after its change is published, also while everything is read because an output has come',
+  'a command is answered only after its change is published, even if an output has come and everything is being read',
   DEADLINE,
   async (t) => {
     const answerMuted = ordinaryExcept({
       [COMMAND.getInput]: bytesOf.input(CLIENT_ID, 'News', { muted: true }),
     });
     const { backend, server, recorder } = await startOnScriptedServer(t);
-    /** The tag of the request for the cards. The reply is delayed, and nothing is published before it. */
+    /** The tag of the request for the cards. The test delays the reply. Nothing is published before it. */
     let delayedTag: number | undefined;
     server.handler = (request, responder) => {
       if (request.command !== COMMAND.getCards) return answerMuted(request, responder);
@@ -313,7 +318,7 @@ test(
     await until('the client is read', () => server.count(COMMAND.getInput) === 1);
     const countBefore = server.count(COMMAND.getServerInfo);
     // The backend requests the server's info after this event. By then the backend has read the record of
-    // the client.
+    // the client, because the server sent the record before the event.
     server.responder.send(event('serverChange', NO_INDEX));
     await until('the reply is processed', () => server.count(COMMAND.getServerInfo) > countBefore);
     assert.deepEqual([isAnswered, recorder.client(CLIENT_ID)?.muted], [false, false]);
@@ -376,12 +381,13 @@ test('a socket that appears ends the wait for a server that hangs in the handsha
   await until('the hanging server has got AUTH', () => hanging.received.includes(COMMAND.auth));
 
   const server = await scriptedServer(t);
+  // The new server's socket takes the path of the hanging server's.
   renameSync(server.socketPath, hanging.socketPath);
   await until('the backend is up', () => recorder.isUp);
 });
 
 describe('many requests at once', DEADLINE, () => {
-  test('two hundred requests for the network ports are answered, and a change is read meanwhile', async (t) => {
+  test('two hundred requests for the network ports are answered, and a change that comes meanwhile is read', async (t) => {
     const { server, recorder, backend } = await startOnScriptedServer(t);
 
     const commands = Array.from({ length: 200 }, () => backend.handle({ do: 'network' }));

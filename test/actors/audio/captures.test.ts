@@ -15,7 +15,7 @@ const UNKNOWN_ERROR = 20;
 /** The test never lets time pass. */
 const NOW_MS = 0;
 
-test('a capture that begins during a read of all captures causes another read, also if the server refuses the first read', () => {
+test('a capture that begins during a reading causes a second reading, even if the server refuses the first one', () => {
   const { session } = ready();
   let successfulReads = 0;
   const captures = new Captures(() => {

@@ -38,9 +38,9 @@ const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
 const NOTHING_PLUGGED_IN = 1;
 const PLUGGED_IN = 2;
 /**
- * Nothing is plugged in at the port of `surround` and `hdmi`, and `usb` has no port. Such a profile may
- * still work, so the availability of these three is `unknown`. It is `no` if the server reports the profile
- * as unusable.
+ * The profile `stereo` is available, because something is plugged in at its port. Nothing is plugged in at
+ * the port of `surround` and `hdmi`, and `usb` has no port. These three may still work, so their
+ * availability is `unknown`. But a profile that the server reports as unusable has the availability `no`.
  */
 const PORTS = {
   line: { available: PLUGGED_IN, profiles: ['stereo'] },
@@ -115,6 +115,7 @@ class World {
     [COMMAND.getSinks]: ({ tag }, responder) =>
       responder.reply(tag, ...[...this.sinks.keys()].map(this.#sink)),
     [COMMAND.getSink]: ({ tag, fields }, responder) => {
+      // The byte before the index is its type.
       const index = fields.readUInt32BE(1);
       return this.sinks.has(index)
         ? responder.reply(tag, this.#sink(index))
@@ -175,8 +176,10 @@ describe('a card', DEADLINE, () => {
     assert.deepEqual(cards, ['dac', undefined]);
   });
 
-  test('refuses a profile that it does not have, or that is not available now; a profile of an unknown card is refused, too', async (t) => {
+  test('a profile is refused if the card is unknown, or has no such profile, or if the profile is unavailable now', async (t) => {
     const { backend, server } = await startNode(t);
+    // There is no card `amp` or 4. The card `dac` has the id 3. It has no profile `mono`, and `hdmi` is
+    // unusable.
     const commands = [
       profileCommand('off', 'amp'),
       profileCommand('off', '4'),
@@ -213,9 +216,9 @@ describe('a card', DEADLINE, () => {
     assert.deepEqual([available(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
-  test('is switched although the server sends no event about the card; the switch does not wait for a stream that had no output before', async (t) => {
+  test('is switched without an event about the card, and even if a stream has no output before and after the switch', async (t) => {
     const { backend, recorder, server, world } = await startNode(t, { streamSink: NO_INDEX }, PATIENT);
-    /** The start and the events cause at most this many readings of the cards. */
+    /** The start and the events cause at most this many readings of the cards. The switch causes more. */
     const READINGS_BY_EVENTS = 5;
     world.onProfile = () => {
       // The server replies first, and changes its sinks later.
@@ -227,7 +230,7 @@ describe('a card', DEADLINE, () => {
         );
         world.defaultSink = 'surround';
         server.responder.send(serverChanged);
-        // The card shows the profile only after more readings than the events cause.
+        // The card shows the profile only when the readings of the switch have begun.
         world.onListed = () => {
           if (server.count(COMMAND.getCards) > READINGS_BY_EVENTS) world.profile = 'surround';
           return [];
@@ -240,7 +243,7 @@ describe('a card', DEADLINE, () => {
     assert.equal(recorder.cards()[0]?.active_profile, 'surround');
   });
 
-  test('counts as switched only after its new output exists: an active profile, and streams that all have an output, are not enough', async (t) => {
+  test('counts as switched only when its new output exists, even if the profile is active and all streams have an output before that', async (t) => {
     const { backend, recorder, world } = await startNode(t, { streamSink: KITCHEN_INDEX }, PATIENT);
     let readings = 0;
     world.onProfile = () => {
@@ -248,7 +251,7 @@ describe('a card', DEADLINE, () => {
       Object.assign(world, { profile: 'surround', defaultSink: 'kitchen' });
       world.onListed = () => {
         readings += 1;
-        // The new output appears late, at the third reading.
+        // The new output appears only at the third reading. Everything else has been changed before.
         if (readings !== 3) return [];
         world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
         return [event('sinkNew', SURROUND_INDEX)];
@@ -260,7 +263,7 @@ describe('a card', DEADLINE, () => {
     assert.notEqual(recorder.output('surround'), undefined);
   });
 
-  test('a switch whose new output never appears is answered in the end; the card and later changes are published', async (t) => {
+  test('a switch whose new output never appears is answered in the end, and later changes are published', async (t) => {
     const { backend, recorder, server, world } = await startNode(t, {}, { switchMs: 30 });
     world.onProfile = () => {
       world.sinks.delete(STEREO_INDEX);
@@ -337,7 +340,7 @@ describe('a card', DEADLINE, () => {
 });
 
 describe('an output', DEADLINE, () => {
-  test('an unplugged output and the streams that played to it change together; commands no longer find the output', async (t) => {
+  test('an unplugged output and its streams change together, and no command finds the output any more', async (t) => {
     const { backend, recorder, server, world } = await startNode(t);
     world.sinks.delete(STEREO_INDEX);
     // Another output gets the same index at once.
@@ -375,7 +378,7 @@ describe('an output', DEADLINE, () => {
 
   /** 3 % of full volume. */
   const MIXER_STEP_RAW = 1966;
-  test('small deltas add up at an output whose mixer has coarse steps, and the record of the output has the volume of the mixer', async (t) => {
+  test('small deltas add up at an output whose mixer rounds volumes, and its record has the rounded volume', async (t) => {
     const world = new World();
     const setMixer = (raw: number): void => {
       const rounded = Math.round(raw / MIXER_STEP_RAW) * MIXER_STEP_RAW;
@@ -394,8 +397,8 @@ describe('an output', DEADLINE, () => {
       return recorder.output('kitchen')?.volume;
     };
 
-    // Each delta is added to the volume that the last delta requested: 0.31, 0.32 and so on. The rounded
-    // volume of the mixer does not count.
+    // The deltas add up to 0.31, 0.32, 0.33, 0.34, 0.35, 0.34, 0.33 and 0.32. The mixer rounds each of these
+    // volumes to a multiple of 3 %.
     const volumes = [];
     for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01])
       volumes.push(await volumeAfter(delta));
@@ -421,12 +424,13 @@ describe('the lack of any card', DEADLINE, () => {
     assert.equal(recorder.published.at(-1), 'up');
   });
 
-  test('a missing card has one of three reasons: the kernel has none, this user may not open it, or the sound server does not use it', async (t) => {
+  test('a missing card is explained: the kernel has none, this user may not open it, or the sound server does not use it', async (t) => {
     const folder = temporaryFolder(t);
     assert.match(await whyNoCard(join(folder, 'nowhere')), /^the kernel has none/);
+    // This file belongs to no card.
     writeFileSync(join(folder, 'timer'), '');
     assert.match(await whyNoCard(folder), /^the kernel has none/);
-    // Nobody can open this file, not even root.
+    // The link leads nowhere, so nobody can open this file, not even root.
     symlinkSync('nowhere', join(folder, 'controlC1'));
     const reason = await whyNoCard(folder);
     assert.match(reason, /^this user may not open .*controlC1, because it is neither in the group audio/);

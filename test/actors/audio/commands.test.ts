@@ -52,7 +52,10 @@ const client = (ref: string) => ({ kind: 'client', ref }) as const;
 
 type VolumeRequest = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
 
-/** The plan that sets the volume of each channel, and remembers `balance` if there is one. */
+/**
+ * The plan that sets the raw volume of each channel. If the plan remembers a balance, `balance` has the
+ * volume of each channel as a part of the loudest channel's.
+ */
 const volumePlan = (
   command: VolumeRequest,
   index: number,
@@ -123,7 +126,7 @@ describe('refused commands', () => {
       'no-volume',
     ],
     [
-      'that sets as the default an output whose name another output also has',
+      'that makes one of two outputs with the same name the default',
       { do: 'default', output: '11' },
       'same-name',
     ],
@@ -142,10 +145,11 @@ describe('refused commands', () => {
   }
 });
 
-test('a mute is accepted while an output plays AC-3, and for one of two outputs with the same name', () => {
+test('a mute is accepted for an output that plays AC-3, and for each of two outputs with the same name', () => {
   const rows: readonly (readonly [ref: string, index: number])[] = [
     ['cinema', 4],
     ['11', 11],
+    // The name stands for the first of the two outputs.
     ['twin', 10],
   ];
   for (const [ref, index] of rows) {
@@ -235,6 +239,7 @@ describe('setting a volume', () => {
 test('the balance is kept through volume 0 and the lowest volumes', () => {
   let channels = [FULL, rawOf(0.37)];
   let memory = rememberChannelParts(undefined, channels);
+  // The fraction 0.00002 gives the raw volume 1, the lowest one above silence.
   for (const volume of [0.01, 0.00002, 0, 0.003, 0, 1]) {
     channels = channelVolumes(volume, channels, memory);
     memory = rememberChannelParts(memory, channels);
@@ -244,6 +249,7 @@ test('the balance is kept through volume 0 and the lowest volumes', () => {
 
 test('a balance that others set replaces the remembered one', () => {
   const memory = rememberChannelParts([1, 0.5], [HALF, HALF]);
+  // Silent channels have no balance, so the result is the remembered one.
   assert.deepEqual(rememberChannelParts(memory, [0, 0]), [1, 1]);
 });
 

@@ -21,7 +21,7 @@ test('the guide has the command lines for each kind of computer, and no others',
   assert.deepEqual(inGuide.toSorted(), [...offered].toSorted());
 });
 
-test('if HTTP serves no cookie, the lines copy it from the node; IPv6 addresses are in brackets', () => {
+test('the lines have an IPv6 address in brackets, and copy the cookie by scp if HTTP does not serve it', () => {
   const node = { ...NODE, address: 'fd00::5', cookiePort: undefined };
   const [first, second] = linesOf({ ...OPEN_PORT, cookie: 'required' }, node);
   const folder = '~/.config/pulse';
@@ -31,7 +31,10 @@ test('if HTTP serves no cookie, the lines copy it from the node; IPv6 addresses 
   assert.match(second ?? '', /^PULSE_SERVER=tcp6:\[fd00::5\]:4713 /);
 });
 
-/** Matches the name of the output after `sink_name=`, and that of the cookie's file after `pulse/`. */
+/**
+ * Matches names such as `NODE_192-168-1-20`. The name of the output follows `sink_name=`, and the name of
+ * the cookie's file follows `pulse/`.
+ */
 const OUTPUT_OR_FILE_NAME = /(?<=sink_name=|pulse\/)[^\s/]+_[^\s/]+?(?=\.cookie|\s)/g;
 
 test('nodes with the same hostname share neither the file of the cookie nor the name of the output', () => {

@@ -50,9 +50,9 @@ function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnecti
 describe('the time limit of a command starts when the command arrives', DEADLINE, () => {
   test('the time that earlier commands take counts, too', async () => {
     const clock = new ManualClock();
-    const remainingMs: number[] = [];
-    const send: CommandConnection['send'] = async (_setting, _changed, deadlineMs) => {
-      remainingMs.push(deadlineMs);
+    const timesLeftMs: number[] = [];
+    const send: CommandConnection['send'] = async (_setting, _changed, leftMs) => {
+      timesLeftMs.push(leftMs);
       // All four commands must arrive before the time passes.
       await Promise.resolve();
       clock.advance(3_000);
@@ -61,13 +61,13 @@ describe('the time limit of a command starts when the command arrives', DEADLINE
 
     const executor = new Executor(connectionWith({ send }), TIMING, clock);
     const answers = await Promise.all([MUTE, MUTE, MUTE, MUTE].map((command) => executor.run(command)));
-    assert.deepEqual(remainingMs, [9_000, 6_000, 3_000]);
+    assert.deepEqual(timesLeftMs, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
     const detail = 'The commands before this one took too long';
     assert.deepEqual(answers[3], { ok: false, error: { fault: 'timeout', detail } });
 
     assert.deepEqual(await executor.run(MUTE), OK);
-    assert.equal(remainingMs[3], 9_000);
+    assert.equal(timesLeftMs[3], 9_000);
   });
 
   test('a command is answered in time though the reading after it hangs', async () => {
@@ -107,7 +107,7 @@ test('a step of a fade has failed if the connection ends before the volume of th
   assert.equal(faultOf(answer), 'unavailable');
 });
 
-test('commands for a sleeping output do not delay other commands, keep their order, and stay with this output if another one becomes the default', async () => {
+test('commands for a sleeping output keep their order and their output, while later commands overtake them and change the default', async () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
@@ -158,8 +158,9 @@ describe('a change of the default output that also moves the streams', () => {
   const FAILING_STREAM = 6;
 
   /**
-   * Five streams do not play to `living`: one of a group, one of a filter, and three others. One of the
-   * three is `Pass`, which `stateWithSound` makes. A request to move `Pass` fails with `error`.
+   * Five streams do not play to `living`. The stream 7 is that of a group, and 4 is that of a filter. The
+   * others are `Pass` of `stateWithSound` (6), `Show` (8) and `Phone` (9). A request to move `Pass` fails
+   * with `error`.
    */
   function startWithFailingMove(error: RequestError) {
     const state = stateWithSound();
@@ -189,7 +190,7 @@ describe('a change of the default output that also moves the streams', () => {
     return { moveRequests, executor: new Executor(connectionWith({ state, send }), TIMING, systemClock) };
   }
 
-  test('moves all streams except those of groups and filters, and does not fail if the server refuses to move one', async () => {
+  test('moves all streams except those of groups and filters, even if the server refuses to move one of them', async () => {
     const { moveRequests, executor } = startWithFailingMove(INVALID);
     assert.deepEqual(await executor.run(MOVE_STREAMS), OK);
     assert.deepEqual(moveRequests, [FAILING_STREAM, 8, 9]);
@@ -234,6 +235,7 @@ test('a command that would be refused is decided again after the record has been
   const reads: ReadRequest[] = [];
   const readAgain: CommandConnection['readAgain'] = async (request) => {
     reads.push(request);
+    // The stream has a volume from the second reading on, which is that of the second command.
     if (reads.length > 1) state.putSinkInput(sinkInputInfo(6, 'Pass'));
   };
   const executor = new Executor(connectionWith({ state, readAgain }), TIMING, systemClock);
@@ -248,7 +250,10 @@ test('a command that would be refused is decided again after the record has been
 describe('the answer to a command that sets a default waits for the default', DEADLINE, () => {
   /** How long the default is waited for (DEFAULT_MAX_MS). */
   const WAIT_MAX_MS = 3_000;
-  /** About ten readings in the first second, and two in each later one. More would burden a slow board. */
+  /**
+   * There are about ten readings in the first second, and two in each later one, so about 14 in all. Many
+   * more would burden a slow board.
+   */
   const READINGS_MAX = 20;
   const NEVER_MS = 60_000;
 
@@ -293,6 +298,7 @@ describe('the answer to a command that sets a default waits for the default', DE
   test('the streams are moved only after the server has set the default output, even if the reply comes earlier', async () => {
     const { steps, run } = startWithDefaultsAfter(20);
     assert.deepEqual(await run({ do: 'default', output: 'kitchen', move: true }), OK);
+    // The streams are `News`, `Pass` and `Show`.
     const moves = ['MOVE_SINK_INPUT', 'MOVE_SINK_INPUT', 'MOVE_SINK_INPUT'];
     // The default is read at once, and after pauses of 15 ms and 22.5 ms. The server sets it after 20 ms.
     assert.deepEqual(steps, ['SET_DEFAULT_SINK', 'read', 'read', 'read'].concat(moves));
@@ -311,7 +317,7 @@ describe('the answer to a command that sets a default waits for the default', DE
     assert.ok(clock.monotonic() >= 2_000);
   });
 
-  test('a default input succeeds even if only the last reading shows it', async () => {
+  test('a command that sets a default input succeeds even if only the last reading shows the new default', async () => {
     const { run } = startWithDefaultsAfter(WAIT_MAX_MS);
     assert.deepEqual(await run({ do: 'default', input: 'line' }), OK);
   });
@@ -321,7 +327,7 @@ describe('the answer to a command that sets a default waits for the default', DE
     assert.equal(faultOf(await run({ do: 'default', input: 'line' })), 'refused');
   });
 
-  test('a default input is not called refused if the connection ends during the wait', async () => {
+  test('a command that sets a default input fails as unavailable, not as refused, if the connection ends during the wait', async () => {
     const state = stateWithSound();
     state.sources.put(sourceInfo(3, 'line'));
     // The test changes `hasEnded` below. In this copy it is not readonly.
@@ -334,12 +340,13 @@ describe('the answer to a command that sets a default waits for the default', DE
     assert.equal(faultOf(await answer), 'unavailable');
   });
 
-  test('a default input is not called refused if the server does not answer in time', async () => {
+  test('a command that sets a default input fails with a timeout, not as refused, if a reading during the wait hangs', async () => {
     const state = stateWithSound();
     state.sources.put(sourceInfo(3, 'line'));
     let readings = 0;
     const readAgain: CommandConnection['readAgain'] = () => {
       readings += 1;
+      // The first reading comes right after the reply. The second one hangs. It is the first of the wait.
       return readings === 1 ? Promise.resolve() : new Promise<never>(() => undefined);
     };
     const clock = new ManualClock();

@@ -56,7 +56,7 @@ function startFade(
     },
   });
   assert.ok(fade);
-  /** Lets the time pass in steps that are not longer than any pause of a fade. */
+  /** Lets the time pass in steps of `STEP_MS`, because the shortest pause of a fade is as long. */
   const pass = async (ms: number): Promise<void> => {
     for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
       clock.advance(STEP_MS);
@@ -105,8 +105,8 @@ test('an output that is missing for minutes after its fade gets its volume withi
 });
 
 /**
- * Fades an output of PipeWire. The output then goes, and comes back asleep. As soon as the next step has
- * woken the output, the output has the volume `wakeVolume`; 1 = 100 %.
+ * Fades an output of PipeWire. The output then goes, and comes back asleep. The step that puts the volume
+ * back wakes the output, whose volume is then `wakeVolume`; 1 = 100 %.
  */
 async function fadeAndReturnAsleep(wakeVolume: number) {
   // PipeWire 1.4 reports 100 % for a sink that has not been awake (wake.ts).
@@ -127,6 +127,7 @@ async function fadeAndReturnAsleep(wakeVolume: number) {
   await fading.fadeUntilGone();
   await pass(2_000);
   putReadingAsleep();
+  // The fade finds the output within a second of its return.
   await pass(3_000);
   return { fade, setVolumes };
 }

@@ -31,8 +31,8 @@ const moduleInfo = (index: number, argument: string): ModuleInfo => ({
 interface ServerScript {
   readonly modules?: readonly ModuleInfo[];
   /**
-   * The keeper reads a module by its index before it unloads the module. This is what the server answers to
-   * the reading; by default it answers the first of `modules`.
+   * The module that the server reports when the keeper reads a module by its index. The keeper does so
+   * before it unloads a module. The default is the first of `modules`.
    */
   readonly moduleByIndex?: ModuleInfo | undefined;
   /** True if no module can be loaded. */
@@ -70,7 +70,7 @@ function startKeeper(script: ServerScript = {}) {
   const ask = (async (command: RequestName, args: object) => answerTo(command, args)) as unknown as Ask;
   const remark = (text: string | undefined): void => void remarks.push(text);
   const log = () => undefined;
-  /** The kinds that the keeper has read again while it had no stand-ins. */
+  /** The kinds of the readings while `state.hasStandIns` is false, which is after the wait for a default. */
   const readsWithoutStandIns: ReadKind[] = [];
   const readAgain = async ({ kind }: ReadRequest): Promise<void> => {
     if (!state.hasStandIns) readsWithoutStandIns.push(kind);
@@ -91,7 +91,7 @@ function startKeeper(script: ServerScript = {}) {
  */
 const GROUP_REQUESTS = ['LOAD_MODULE module-null-sink', 'LOAD_MODULE module-combine-sink'];
 
-test('a group is made when nothing has changed for a second, and after five seconds in any case', async () => {
+test('a group is made a second after the last change, but at the latest five seconds after the first change', async () => {
   const { keeper, pass } = startKeeper();
   keeper.onChange();
   assert.deepEqual(await pass(900), []);

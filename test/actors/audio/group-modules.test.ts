@@ -149,6 +149,7 @@ describe('the argument of the module of a group', () => {
 
   test('switches the correction of clocks off only where it could make PulseAudio abort', () => {
     assert.equal(argumentOf(GROUP_OF_BOTH, 16), GROUP_ARGUMENT);
+    // PulseAudio 17 does not abort, but an unknown version could be an older one.
     const isOff = (version: keyof typeof VERSIONS): boolean =>
       argumentOf(GROUP_OF_BOTH, version).includes(' adjust_time=0 ');
     assert.equal(isOff(17), false);
@@ -156,7 +157,7 @@ describe('the argument of the module of a group', () => {
     assert.equal(isOff('pipewire'), false);
   });
 
-  test('has the label without characters that would end the quotation, or the name if there is no label', () => {
+  test('has the label with other characters for quotes and backslashes, or the name if there is no label', () => {
     const labelled = { label: `a"b'c\\d`, outputs: BOTH };
     assert.ok(argumentOf({ all: labelled }).includes(`device.description='a”b’c/d' `));
     assert.ok(argumentOf({ all: { outputs: BOTH } }).includes(`device.description='all' `));
@@ -166,6 +167,7 @@ describe('the argument of the module of a group', () => {
     for (const label of ['x', '" tonearm.group=other"', "it's\n\\", 'Küche 🎵']) {
       const groups: Groups = { all: { label, outputs: BOTH } };
       const module = combine(3, argumentOf(groups));
+      // No step is needed only if the module counts as that of the group.
       assert.deepEqual(groupSteps(groups, observed([...BOTH, 'tonearm.all'], [module])), []);
     }
   });

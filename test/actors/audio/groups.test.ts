@@ -76,9 +76,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual(volumesOfOutputs, [1, 1], 'the outputs keep their own volumes');
     });
 
-    test('a group stays when the daemon ends, is found again, and is removed when it is no longer configured', async (t) => {
+    test('the next daemon finds a group again, and a daemon without configured groups removes it', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
-      // This module could be another program's, so the daemon must not unload it.
+      // This module stands for one of another program, so the daemon must not unload it.
       await server.pactl('load-module', 'module-combine-sink', 'sink_name=both', 'slaves=living,kitchen');
       await until('the group is published', () => recorder.output('tonearm.all'));
       const modulesBefore = await listGroupModules(server);
@@ -146,7 +146,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await listGroupModules(server)).length, 1);
     });
 
-    test('while a group is made, there is always a default output, and every client has an output; the configured default is a missing output of the group', async (t) => {
+    test('there is always a default output, and every client has an output, while a group is made with a stand-in for the configured default', async (t) => {
       const server = await start({ sinks: [{ name: 'attic' }, ...OUTPUTS.map((name) => ({ name }))] });
       t.after(() => server.stop());
       await server.pactl('set-default-sink', 'attic');
@@ -169,7 +169,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the stand-in is gone', async () =>
         (await server.sinks()).every(({ name }) => name !== 'attic'),
       );
-      // This output comes after the changes that the stand-in has caused.
+      // When this output is published, `records` has all changes that the stand-in has caused.
       await server.addSink('cellar');
       await until('a later output is published', () => recorder.output('cellar'));
 
@@ -198,7 +198,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     });
 
     // PulseAudio 16 could abort here (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
-    test('a group that is the default output is made again, and the sound server survives that a stream moves to the group at once', async (t) => {
+    test('a stream moves at once to a group that is the default output and is made again, and the sound server survives this', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
       await until('the group is published', () => recorder.output('tonearm.all'));
       assert.equal(faultOf(await backend.handle({ do: 'default', output: 'tonearm.all' })), 'none');

@@ -87,7 +87,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       }
     });
 
-    test('is refused in a command if it does not exist, and refuses a port if it has no ports', async (t) => {
+    test('is not found by a command if it does not exist or is a monitor, and cannot be switched to a port if it has none', async (t) => {
       const { faultOfCommand } = await startWithMike(t);
       assert.equal(
         await faultOfCommand({ do: 'mute', target: { kind: 'input', ref: 'none' } }),
@@ -99,7 +99,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
   });
 }
 
-test('an input that was left out, and is read when there is room again, is not left out any more', () => {
+test('an input no longer counts as left out when it is read again and there is room', () => {
   const { sources } = new SoundState();
   for (let index = 0; index <= SOURCES_MAX_RECORDS; index += 1)
     sources.put(sourceInfo(index, `mike-${index}`));
@@ -111,10 +111,12 @@ test('an input that was left out, and is read when there is room again, is not l
 });
 
 // A command wakes an input only if `hasNotBeenAwake` returns true for the input (wake.ts).
-test('an input may be woken even if its index was that of an awake input, which has gone without an event', () => {
+test('an input can be woken even if an awake input had its index before, and went without an event', () => {
   const { sources } = new SoundState();
   const mikes = Array.from({ length: SOURCES_MAX_RECORDS }, (_, index) => sourceInfo(index, `mike-${index}`));
   const leftOut = { ...sourceInfo(SOURCES_MAX_RECORDS, 'left-out'), state: RUNNING };
+  // There is no room for `left-out`, which is awake. The second list lacks it, so `asleep` can get its
+  // index.
   sources.replace([...mikes, leftOut], NONE_REMOVED);
   sources.replace(mikes.slice(1), NONE_REMOVED);
   sources.put({ ...sourceInfo(SOURCES_MAX_RECORDS, 'asleep'), state: SUSPENDED });
@@ -196,7 +198,7 @@ test('a command that sets the default input fails if the server accepts the comm
     t,
     ordinaryExcept({ [COMMAND.getSources]: source({ name: 'line' }) }),
   );
-  // The backend knows this input from the list of all inputs (GET_SOURCE_INFO_LIST).
+  // No event has announced the input. The backend knows it from the list of all inputs.
   assert.equal(server.count(COMMAND.getSource), 0);
   assert.deepEqual(faultOf(await backend.handle({ do: 'default', input: 'line' })), 'refused');
 });
@@ -242,7 +244,7 @@ test('an input that changes is read, even if an output names the input as its mo
   await until('the change is published', () => recorder.input('duplex')?.volume === 0.5);
 });
 
-test('small deltas add up at an input whose mixer has coarse steps, and the record of the input has the volume of the mixer', async (t) => {
+test('small deltas add up at an input whose mixer rounds volumes, and its record has the rounded volume', async (t) => {
   /** 3 % of full volume. */
   const MIXER_STEP_RAW = 1966;
   let rounded = 10 * MIXER_STEP_RAW;
@@ -259,8 +261,8 @@ test('small deltas add up at an input whose mixer has coarse steps, and the reco
     },
   });
   const { backend, recorder } = await startOnScriptedServer(t, handler);
-  // Each delta is added to the volume that the last delta requested: 0.31, 0.32 and so on. The rounded
-  // volume of the mixer does not count.
+  // The deltas add up to 0.31, 0.32, 0.33, 0.34, 0.35, 0.34, 0.33 and 0.32. The mixer rounds each of these
+  // volumes to a multiple of 3 %.
   const reported = [];
   for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01]) {
     await backend.handle({ do: 'delta', target: MIKE, delta });
@@ -269,7 +271,7 @@ test('small deltas add up at an input whose mixer has coarse steps, and the reco
   assert.deepEqual(reported, [0.3, 0.33, 0.33, 0.33, 0.36, 0.33, 0.33, 0.33]);
 });
 
-test('a step of an input does not begin at the volume that a command has set on an earlier input with the same index', () => {
+test('a volume that a command has set on an input does not count for a later input with the same index', () => {
   const state = new SoundState();
   state.sources.put(sourceInfo(4, 'mike'));
   state.putRequestedVolume('source', 4, 0x8000);

@@ -46,14 +46,16 @@ describe('the playing outputs are listed', () => {
   }
 });
 
-test('a playing output has its measured level, and other known outputs have 0; a playing output without a measurement, and an unknown output, have none', () => {
+test('only a known output that plays has its measured level, and a known output that does not play has 0', () => {
   const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) => {
     const levels = { outputs: new Map(measured), inputs: new Map() };
     return levelText(currentLevels(stateWith([LIVING, KITCHEN], [NEWS]), new Set(), levels));
   };
   const UNKNOWN = 9;
   const levelsOfBoth = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
+  // `kitchen` does not play, and no output has the index 9, so their measurements do not count.
   assert.equal(textOf([KITCHEN.index, [0.7]], [LIVING.index, [0.5, 0.25]], [UNKNOWN, [1]]), levelsOfBoth);
+  // `living` plays, but nothing has measured it.
   assert.equal(textOf(), '{"outputs":[{"id":1,"peak":[0,0]}]}');
 });
 
@@ -79,6 +81,7 @@ test('an input has its measured level while it is not suspended and others captu
 });
 
 describe('peaks', () => {
+  /** `values` are samples of two channels in turn. `peaks` has one peak for each channel. */
   const rows: readonly (readonly [what: string, values: readonly number[], peaks: readonly number[]])[] = [
     ['of several frames has the highest peak of each channel', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
     ['is rounded to thousandths', [0.499_97, 0.000_49], [0.5, 0]],

@@ -37,7 +37,10 @@ const filter = (index: number, name: string, master: string, fields: Partial<Sin
     ...fields,
   });
 
-/** Outputs, filters and streams. `card` has the limit 0.5, `quiet` 0.2; `loud` and `free` have none. */
+/**
+ * Outputs, filters and streams. `upper` plays to `echo`, and `echo` and `quiet` play to `card`. `card` has
+ * the limit 0.5, `quiet` 0.2; `loud` and `free` have none. Only `card` and `free` have flat volumes.
+ */
 function stateWithFilters(): SoundState {
   const state = new SoundState({ volumeLimit: { card: 0.5, quiet: 0.2 }, outputs: {} });
   state.putServer(serverInfo({ defaultSink: 'card' }));
@@ -95,7 +98,7 @@ describe('a filter', () => {
     assert.equal(limitOf(state, WITHOUT_MASTER), undefined);
   });
 
-  test('a filter whose own stream was moved to another output has the limit of that output in its record', () => {
+  test('has the limit of the output to which its own stream was moved, and is marked as changed', () => {
     const state = stateWithFilters();
     const echoStream = { ownerModule: moduleOfFilter(ECHO), client: undefined };
     state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: CARD_SINK }));
@@ -105,6 +108,7 @@ describe('a filter', () => {
 
     state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: FREE }));
 
+    // `free` has no limit.
     assert.equal(limitOf(state, UPPER), undefined);
     // The stream may belong to any filter, so state.ts marks all filters as changed. The publisher updates
     // outputs only if `haveServerOrSinksChanged` is true.
@@ -121,9 +125,10 @@ describe('a command for a stream', () => {
   };
   const stream = (ref: string) => ({ kind: 'client', ref }) as const;
 
-  test('raises the stream no higher than the limit of its output under flat volumes, also through a filter', () => {
+  test('raises the stream no higher than the limit of its output if this output has flat volumes, also through a filter', () => {
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('News'), volume: 1 }), HALF);
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Music'), volume: 0.9 }), HALF);
+    // The volume of `News` is at the limit already.
     assert.equal(plannedVolume({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
   });
 
@@ -139,7 +144,7 @@ describe('a command for a stream', () => {
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('News'), volume: 1 }, state), FULL);
   });
 
-  test('a command that moves passthrough to an output with a limit is refused', () => {
+  test('is refused if it moves a passthrough stream to an output with a limit: such a stream sets its output to 100 %', () => {
     const state = stateWithFilters();
     state.putSinkInput(sinkInputInfo(23, 'Film', { sink: LOUD, hasVolume: false }));
     const planMove = (output: string) => planCommand(state, { do: 'move', client: 'Film', output });
@@ -168,12 +173,13 @@ describe('an output whose volume is above its limit after a command', () => {
   /** The indices of the sinks to set back now. */
   const takeIndices = (guard: LimitGuard): number[] => guard.takeSinks().map(({ index }) => index);
 
+  // The server may restore a volume for longer after a switch than after a move (limit-guard.ts).
   for (const [setting, seconds] of [
     [PORT, 5],
     [PROFILE, 5],
     [MOVE, 1],
   ] as const) {
-    test(`is set back after ${setting.command}, with one request at a time, until ${seconds} s after the command`, () => {
+    test(`is set back until ${seconds} s after ${setting.command}, with one request at a time`, () => {
       const state = stateWithFilters();
       let now = 0;
       const guard = new LimitGuard(state, () => now);
@@ -203,7 +209,7 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.deepEqual(guard.takeSinks(), []);
   });
 
-  test('is not set back after the move of a stream if the output was too loud before the move; a change of its port sets it back', () => {
+  test('is set back after a change of its port, but not after the move of a stream, if it was too loud before the command', () => {
     const state = stateWithFilters();
     raiseToFull(state);
     const guard = new LimitGuard(state, stoppedClock);
@@ -241,7 +247,7 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.deepEqual(takeIndices(guard), [CARD_SINK]);
   });
 
-  test('is set to its limit and keeps its balance; no request is sent if it is not above the limit', () => {
+  test('is set to its limit and keeps its balance, and an output at its limit is left alone', () => {
     const state = stateWithFilters();
     const command: SoundCommand = { do: 'keep-limit', output: `${CARD_SINK}` };
     assert.equal(planCommand(state, command).kind, 'nothing');
@@ -282,7 +288,7 @@ describe('an output that appears after a switch of a profile, and whose volume t
     let now = 0;
     const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
     const guard = new LimitGuard(state, () => now);
-    // Outputs of the first check are not new, so this check comes before the output.
+    // Outputs that are there at the first call of `takeSinks` do not count as new.
     guard.takeSinks();
     const setting: Setting = { command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'hdmi' } };
     const reportEnd = guard.watch(setting);
@@ -295,15 +301,15 @@ describe('an output that appears after a switch of a profile, and whose volume t
     return guard.takeSinks().map(({ index }) => index);
   }
 
-  test('is set back if it appeared within 30 s, and its volume rises within 5 s after that', () => {
+  test('is set back if it appeared within 30 s after the switch, and its volume rises within 5 s after that', () => {
     assert.deepEqual(indicesToSetBack({ appearedAfterMs: 4_500, raisedAfterMs: 5_000 }), [NEW]);
     assert.deepEqual(indicesToSetBack({ appearedAfterMs: 30_000, raisedAfterMs: 5_000 }), [NEW]);
   });
 
-  test('is not set back if its volume rises later: others have set it then', () =>
+  test('is not set back if its volume rises more than 5 s after it appeared: others have set it then', () =>
     assert.deepEqual(indicesToSetBack({ appearedAfterMs: 4_500, raisedAfterMs: 5_001 }), []));
 
-  test('is not set back if it appeared later, belongs to another card, or the switch has failed', () => {
+  test('is not set back if it appeared more than 30 s after the switch, belongs to another card, or the switch has failed', () => {
     assert.deepEqual(indicesToSetBack({ appearedAfterMs: 30_001, raisedAfterMs: 500 }), []);
     const inTime = { appearedAfterMs: 4_500, raisedAfterMs: 1_000 };
     assert.deepEqual(indicesToSetBack({ ...inTime, card: OTHER_CARD }), []);

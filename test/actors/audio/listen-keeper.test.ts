@@ -65,6 +65,7 @@ test('the loopback of a configured input is requested later if the server did no
     await setImmediate();
   };
 
+  // The keeper works 1 s after a change, and 5 s after a refusal (keeper-schedule.ts).
   keeper.onChange();
   await pass(1_000);
   assert.equal(requests.includes('LOAD_MODULE'), false);
@@ -176,7 +177,7 @@ async function listenToSlowLoopback(connectsAfterMs: number) {
   return { answer, answeredAfterMs, server };
 }
 
-test('an input is heard by a loopback that takes seconds to connect, and the server lists little meanwhile', async () => {
+test('an input is heard by a loopback that takes seconds to connect, and the keeper requests few lists meanwhile', async () => {
   const { answer, server } = await listenToSlowLoopback(4_000);
   assert.ok(answer.ok);
   assert.equal(server.modules.length, 1);
@@ -186,7 +187,7 @@ test('an input is heard by a loopback that takes seconds to connect, and the ser
   assert.ok(server.lists < LISTS_PER_READING * READINGS_MAX, `${server.lists} lists`);
 });
 
-test('an input whose loopback does not connect is refused in time, and the loopback is unloaded', async () => {
+test('a command to listen is refused in time if its loopback does not connect, and the loopback is unloaded', async () => {
   const { answer, answeredAfterMs, server } = await listenToSlowLoopback(10 * CONNECT_MAX_MS);
   assert.ok(!answer.ok && answer.error.fault === 'refused');
   assert.match(answer.error.detail, /connected to nothing/);
@@ -236,7 +237,7 @@ test('a loopback that could not be unloaded before the connection ended is unloa
   upkeep.end();
 });
 
-test('an input is not heard again after its output has gone, even if the output goes right after the command to listen', async () => {
+test('an input is not heard again when its output comes back, even if the output went right after the command to listen', async () => {
   const { keeper, server, pass } = startKeeper({}, LIVING_INDEX);
   const { sinks } = server;
   const answer = await keeper.listen('mike', 'living');
@@ -259,7 +260,7 @@ test('an input is not heard again after its output has gone, even if the output 
 test('a loopback that always connects to another output is tried five times, and then at most once a minute', async () => {
   const { keeper, server, pass, context } = startKeeper({ mike: 'living' }, KITCHEN_INDEX);
   server.refusesToUnload = false;
-  /** Something is read each second, such as the streams of the loopback. */
+  /** There is a reading each second, because the streams of a new loopback cause readings. */
   const passMinutes = async (minutes: number): Promise<void> => {
     for (let second = 0; second < 60 * minutes; second += 1) {
       keeper.onChange();
@@ -306,7 +307,7 @@ for (const { where, connectedSink } of [
   { where: 'to no output', connectedSink: MISSING_INDEX },
   { where: 'to another output', connectedSink: KITCHEN_INDEX },
 ]) {
-  test(`a client's loopback that an earlier daemon has left, and that is connected ${where}, is unloaded and not made again`, async () => {
+  test(`a client's loopback from an earlier daemon is unloaded, and not made again, if it is connected ${where}`, async () => {
     const pair = { input: 'mike', output: 'living', origin: 'command' } as const;
     const loadedArgument = loopbackArgument(pair, 'mike', LATENCY_MS);
     const { keeper, server, pass } = startKeeper({}, connectedSink, loadedArgument);
@@ -341,7 +342,8 @@ for (const { what, command } of [
     server.refusesToLoad = true;
     keeper.onChange();
     await pass(1_000);
-    // After the fifth try the keeper waits a minute, so no further try can remove the remark.
+    // Four more tries follow. After the fifth, the keeper waits a minute, so no further try can remove the
+    // remark.
     for (let tries = 1; tries < 5; tries += 1) await pass(5_000);
     assert.match(String(remarks.at(-1)), /cannot be heard/);
 

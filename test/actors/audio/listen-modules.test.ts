@@ -71,6 +71,7 @@ const stepTexts = (
   );
 
 const NONE_ENDED: readonly ListenPair[] = [];
+/** Stands for the indices of a pair's input and output while they are not known (`ListenPairs.add`). */
 const UNKNOWN_INDICES = undefined;
 const FOREIGN_ARGUMENT = 'source=mike sink=living latency_msec=200';
 const ROWS: readonly (readonly [
@@ -205,6 +206,7 @@ test('a configured pair waits if its output is away when the daemon starts, thou
 test('a pair of a command ends if its output goes while the daemon is not connected, though its loopback is left', () => {
   const pairs = new ListenPairs({});
   pairs.observe(observedLoopbacks({ pair: MIKE }));
+  // A new connection begins.
   pairs.forgetIndices();
   pairs.observe({ ...observedLoopbacks({ pair: MIKE, sink: 'nowhere' }), sinks: [] });
   assert.deepEqual(pairs.desired, []);
@@ -215,6 +217,7 @@ test('a pair of a command ends if its output goes and comes back while the daemo
   const pairs = new ListenPairs({});
   pairs.observe(observedLoopbacks({ pair: MIKE }));
   pairs.forgetIndices();
+  // The output is back. Only the loopback shows that it was away, because it is not connected any more.
   pairs.observe(observedLoopbacks({ pair: MIKE, sink: 'nowhere' }));
   assert.deepEqual(pairs.desired, []);
   assert.deepEqual(pairs.ended, [MIKE]);
@@ -227,7 +230,7 @@ test('a pair of a command ends when its output goes, but not when the sound serv
   const withoutOutputs = { ...observedLoopbacks(), sinks: [] };
 
   pairs.observe(observedLoopbacks());
-  // The sound server restarts.
+  // The sound server restarts. No loopback is left after that, so the pair waits for its output.
   pairs.forgetIndices();
   pairs.observe(withoutOutputs);
   assert.equal(pairs.desired.length, 2);

@@ -54,7 +54,8 @@ const CONNECTED = '01';
 
 /**
  * A line of /proc/net/tcp or tcp6. `local` is an address and a port in hexadecimal. The address is in the
- * machine's byte order: `0100007F:1269` is 127.0.0.1 at port 4713.
+ * machine's byte order: `0100007F:1269` is 127.0.0.1 at port 4713. An
+ * address of IPv6 has four such groups of four bytes.
  */
 const tableRow = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0`;

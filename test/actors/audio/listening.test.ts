@@ -41,7 +41,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return { server, ...daemon };
     }
 
-    test('an input is heard once at each output, through a stream with the name of the input, until a client stops it', async (t) => {
+    test('an input is heard once at each output until a client stops it, and its stream has its name', async (t) => {
       const { server, recorder, listen, stop, outputsOfMike } = await startWithInput(t);
       assert.equal(await listen('living'), 'none');
       assert.deepEqual(outputsOfMike(), ['living'], 'the record has the output before the answer');
@@ -65,6 +65,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     test('a command for an input or output that does not exist is refused', async (t) => {
       const { listen, stop } = await startWithInput(t);
+      // No input or output is called `none`. As an answer, `none` means that the command is accepted.
       assert.equal(await listen('living', 'none'), 'no-such-input');
       assert.equal(await listen('none'), 'no-such-output');
       assert.equal(await stop('living', 'none'), 'no-such-input');
@@ -131,6 +132,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const [loopback = ''] = await loopbacks(server);
       assert.match(loopback, /tonearm\.listen_by=configuration/);
 
+      // A daemon without this configuration unloads configured loopbacks, but keeps those of commands.
       await backend.stop();
       startDaemon(t, server);
       await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
@@ -139,6 +141,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     test('an input is no longer heard after its output has gone, not even when this output comes back', async (t) => {
       const { server, listen, outputsOfMike } = await startWithInput(t);
       await server.addSink('attic');
+      // The command is refused, and tried again, until the daemon knows the attic.
       await until('the attic is known', async () => (await listen('attic')) === 'none');
       await until('it is heard', () => outputsOfMike().length === 1);
       assert.equal(await listen('living'), 'none');

@@ -68,6 +68,7 @@ describe('a meter', DEADLINE, () => {
     backend.watchLevels(true);
     await until('the meter is opened', () => server.connections() === 2);
 
+    // All these fragments are silent, so one level is published for all of them.
     const fragments = Buffer.concat(Array.from({ length: 50 }, () => peaks(METER_STREAM, 0, 0)));
     let sent = 0;
     await until('the level is 0, and 20 bursts of fragments are sent', () => {
@@ -95,6 +96,7 @@ describe('a meter', DEADLINE, () => {
     });
 
     const timesMs = recorder.levelTimesMs;
+    // The time from each level to the tenth level after it.
     const msForTenLevels = timesMs.slice(10).map((timeMs, index) => timeMs - (timesMs[index] ?? 0));
     assert.ok(Math.min(...msForTenLevels) >= 1000, `${msForTenLevels}`);
   });
@@ -186,6 +188,7 @@ describe('a meter', DEADLINE, () => {
       'the late meter is ended, and a meter of the other output is requested',
       () => isLateEnded() && requested() === 2,
     );
+    // The connections with the records and with the meters stay, because only the late meter is ended.
     assert.equal(server.openConnections(), 2);
   });
 

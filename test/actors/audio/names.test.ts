@@ -61,17 +61,22 @@ describe('the name of a client', () => {
 
 describe('names of live clients', () => {
   /**
-   * `ID WISH -> NAME`: the client prefers the name WISH, and gets NAME. If WISH is taken, a new name is
-   * `WISH #ID`.
-   * `ID leaves for WISH`: the client now prefers WISH. Its present name is freed, unless this name has a
-   * number or is WISH.
+   * `ID WISH -> NAME`: the client prefers the name WISH, and gets NAME. If WISH is taken, a new NAME is
+   * `WISH #ID`. If that is taken, too, it is `WISH #ID #ID`.
+   * `ID leaves for WISH`: the client now prefers WISH. Other clients may then get the name that it had,
+   * unless this name has a number or is WISH.
    */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
     ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
     ['with a number are kept for life', '1 A -> A', '2 A -> A #2', '2 B -> A #2'],
-    ['follow the song', '1 A -> A', '1 B -> B', '2 A -> A'],
+    ['are free again when their client prefers another name', '1 A -> A', '1 B -> B', '2 A -> A'],
     ['get a number when the new name is taken', '1 A -> A', '2 B -> B', '2 A -> A #2', '2 C -> A #2'],
-    ['stay unique when a client wants a name with a number', '1 A -> A', '2 A #3 -> A #3', '3 A -> A #3 #3'],
+    [
+      'stay unique when a client prefers a name with a number',
+      '1 A -> A',
+      '2 A #3 -> A #3',
+      '3 A -> A #3 #3',
+    ],
     ['are not freed while their client prefers them', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
     [
       'with a number are kept when the client prefers another name',

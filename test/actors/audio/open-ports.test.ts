@@ -28,6 +28,7 @@ const NATIVE = 'module-native-protocol-tcp';
 const EVERYWHERE = ['0.0.0.0|4713', '::|4713'];
 const OPEN_WITH_COOKIE = '4713 required 0.0.0.0+::';
 
+/** In each row the process listens at port 4713 everywhere, and at port 4700 of 10.0.0.9. */
 const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], ...expected: string[]])[] = [
   ['is closed without the module', ['module-native-protocol-unix', 'module-cli-protocol-tcp']],
   ['wants its cookie by default', [NATIVE], OPEN_WITH_COOKIE],

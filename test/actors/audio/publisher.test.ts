@@ -35,7 +35,7 @@ function setUp() {
   return { state, publisher, update, takeOutputs: () => outputs.splice(0) };
 }
 
-test('records that are read again are not published if only unpublished fields, or the order of properties, have changed', () => {
+test('a record that is read again is published only if a published field has changed; the order of its properties does not count', () => {
   const { state, update } = setUp();
   state.putSinkInput(sinkInputInfo(5, 'News', { props: { a: '1', b: '2' } }));
   update();
@@ -84,7 +84,7 @@ test('the name of an output is added to its label while another output has the s
   assert.deepEqual(updatedLabels(), ['kitchen: Hall']);
 });
 
-test('a warning that there is no room for more records is logged once, and again only after half of the records have gone', () => {
+test('a warning that there is no room for more records is logged once, and again only after half of them have gone', () => {
   const { state, update } = setUp();
   const warningsAt = (count: number) => {
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
@@ -96,6 +96,7 @@ test('a warning that there is no room for more records is logged once, and again
   const bothWarnings = ['outputs', 'streams'].map(
     (records) => `warn there is room for no more ${records}: further ones are left out {"most":512}`,
   );
+  /** There is room for 512 records (`RECORDS_MAX` of fields.ts). With 256 records, half of it is free. */
   const rows: readonly (readonly [count: number, warnings: readonly string[]])[] = [
     [511, []],
     [512, bothWarnings],
@@ -120,6 +121,8 @@ test('a record has no properties if control characters would make its JSON too l
     log: () => undefined,
   });
   state.putServer(serverInfo());
+  // Each client has 8 kB of properties. JSON writes each control character as six bytes, so those of `Wild`
+  // would need 48 kB, which is more than `JSON_MAX_UNITS` of publisher.ts.
   const eightProps = (text: string) =>
     Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((key) => [`${key}`, text]));
   state.putSinkInput(sinkInputInfo(5, 'Long', { props: eightProps('x'.repeat(1000)) }));

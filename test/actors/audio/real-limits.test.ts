@@ -125,7 +125,7 @@ describe('with PulseAudio', {
     assert.equal(recorder.output('living')?.volume, 0.9);
   });
 
-  test('an output under passthrough refuses volume, step and balance, but accepts a mute; later it accepts all of them', async (t) => {
+  test('an output refuses volume, step and balance, but no mute, while a passthrough stream plays at it', async (t) => {
     const sound = await startPulseAudio({ sinks: [{ name: 'living' }] });
     const { server, recorder, run } = await startOn(t, sound);
     const streams = await server.streams();
@@ -148,9 +148,10 @@ describe('with PulseAudio', {
     for (const command of commands) assert.equal(await run(command), 'none', JSON.stringify(command));
   });
 
-  test('a stream in AC-3 has no volume, and its output refuses a volume with the reason, until the stream ends', async (t) => {
+  test('while a stream in AC-3 plays, neither the stream nor its output has a volume, and a refusal says why', async (t) => {
     const sound = await startPulseAudio({ sinks: SINKS });
     const { server, recorder, run, refusal } = await startOn(t, sound);
+    // With these formats, the output takes AC-3 besides PCM.
     const formats = `formats='ac3-iec61937, format.rate = "[ 44100, 48000 ]"; pcm'`;
     await server.pactl('load-module', 'module-null-sink', 'sink_name=cinema', 'rate=48000', formats);
     const streams = await server.streams();
@@ -195,6 +196,7 @@ describe('with PulseAudio', {
   });
 });
 
+// PulseAudio gives the second output another name.
 for (const { kind, skip, start } of SOUND_SERVERS.filter((server) => server.kind === 'pipewire')) {
   test(`with ${kind} two outputs with the same name are commanded by id, but neither can become the default`, {
     skip,

@@ -59,7 +59,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     describe('an output that has never been awake', () => {
       const listCaptures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
-      test('has the requested volume when the command is answered, and is woken by a capture that ends', async (t) => {
+      test('has the requested volume when the command is answered, and the capture that wakes it ends', async (t) => {
         const { server, recorder, run } = await startNode(t);
         await run({ do: 'volume', target: output('kitchen'), volume: 0.4 });
         assert.equal(recorder.output('kitchen')?.volume, 0.4);
@@ -76,7 +76,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await until('no capture is left', async () => (await listCaptures(server)).trim() === '');
       });
 
-      test('has the volume and balance that another program has set as soon as it is awake, and keeps the balance after a volume of 0', async (t) => {
+      test('has the volume and balance of another program once it is awake, and keeps this balance through a volume of 0', async (t) => {
         const { server, recorder, run } = await startNode(t);
         for (const name of ['living', 'kitchen']) {
           const EIGHTY_PERCENT_RAW = '52428';
@@ -96,6 +96,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
           [0.6, -0.5],
         );
 
+        // The stream wakes `living`.
         await server.play({ sink: 'living' });
         await until(
           'the volume that pactl has set is published',
@@ -204,6 +205,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.pactl('set-default-sink', 'kitchen');
       await until('the stream has its new output', () => recorder.client('Paused')?.output === 'kitchen');
 
+      // After a command, the record has the new output as soon as the command is answered.
       await run({ do: 'move', client: 'Paused', output: 'living' });
       assert.equal(recorder.client('Paused')?.output, 'living');
     });

@@ -10,10 +10,12 @@ const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
   event: (refetch, index) => refetch.onChanged(index),
   /** The event of a removal. */
   removal: (refetch, index) => refetch.onRemoved(index),
+  /** Unlike an event, it makes a record due even while this record is read. */
   mark: (refetch, index) => refetch.markRecord(index),
   markList: (refetch) => refetch.markList(),
   /** Keeps a record from being read while a command changes it, until `release`. */
   hold: (refetch, index) => refetch.hold(index),
+  /** It needs no index, because at most one record is kept from being read. */
   release: (refetch) => refetch.release(),
   reply: (refetch, index) => assert.equal(refetch.settleRecord(index), true),
   /** A removal has made this reply invalid. */
@@ -44,6 +46,7 @@ const ROWS: readonly (readonly [what: string, steps: string])[] = [
     'a list is read only after single records, so that no record of the list is replaced by an older one',
     'event 1: 1; markList: -; reply 1: list',
   ],
+  // Only a reply about a single record is newer than the events before it. A list may be older.
   [
     'a record is read after the list that may be older than its event',
     'markList: list; event 1: -; listReply: 1',

@@ -63,7 +63,7 @@ const responderFor = (sockets: readonly (Socket | undefined)[]) => ({
   hangUp: (client = -1) => void sockets.at(client)?.end(),
 });
 
-/** By default all servers have the same cookie. A test gives another one for a server that has restarted. */
+/** A real server has another cookie after each start. By default all scripted servers have the same. */
 const SERVER = { packageName: 'pulseaudio', cookie: 1, defaultSink: 'living' };
 
 /**
@@ -134,7 +134,8 @@ const sinkInputFields = (index: number, name: string, fields: SinkInputFields = 
 
 /**
  * The answer to the start of a capture: stream, source output, sizes of buffer and fragment, sample format,
- * channels, source and its name, whether it is suspended, latency, encoding.
+ * channels, source and its name, whether it is suspended, latency, encoding. The daemon uses only the
+ * stream.
  */
 const captureFields = (stream = 0): wire.Bytes =>
   [
@@ -168,6 +169,7 @@ export function peaks(stream: number, ...values: readonly number[]): Buffer {
 
 const ORDINARY_FIELDS: Readonly<Partial<Record<number, () => wire.Bytes>>> = {
   [COMMAND.auth]: () => wire.u32(PROTOCOL_VERSION),
+  // The client's index.
   [COMMAND.setClientName]: () => wire.u32(9),
   [COMMAND.getServerInfo]: () => serverFields(),
   [COMMAND.getSinks]: () => sinkFields(0, 'living'),

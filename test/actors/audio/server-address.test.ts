@@ -108,6 +108,7 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
     test(`only the Unix sockets of this machine are taken from ${value}`, () =>
       assert.deepEqual(configuredSockets({ origin, addressText: value }, 'm1'), expected));
 
+  // An abstract socket and a relative path are refused, too. `{m2}` is another machine.
   const unreachable = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
   for (const value of unreachable) {
     test(`${value} cannot be reached, and the error names it`, () => {
@@ -136,6 +137,7 @@ async function addressesTriedByPactl(env: Variables): Promise<readonly string[]>
     (error: { readonly stderr: string }) => error.stderr,
   );
   const tried = [...output.matchAll(/Trying to connect to (?:unix:)?(\S+)\.\.\./g)];
+  // libpulse writes /var/run, which is a link to /run.
   return tried.map(([, path = '']) => path.replace(/^\/var\/run\//, '/run/'));
 }
 
@@ -261,7 +263,7 @@ describe('client.conf', () => {
     });
   }
 
-  test('the file of PULSE_CLIENTCONFIG replaces every other client.conf, and PULSE_SERVER replaces them all', async (t) => {
+  test('the file of PULSE_CLIENTCONFIG replaces every other client.conf, and PULSE_SERVER replaces even this file', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = /a');
     write(join(home, 'other.conf'), 'default-server = /b');

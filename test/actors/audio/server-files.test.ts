@@ -39,7 +39,7 @@ interface WaitRow {
   /** True by default. If false, the file that `before` has made counts as new. */
   readonly isKnown?: boolean;
   readonly during: ChangeOfFile;
-  /** The longest time of the wait. */
+  /** The longest time of the wait. It is short in the rows in which only the time ends the wait. */
   readonly delayMs: number;
   /** True if the file ends the wait, false if the time does. */
   readonly ends: boolean;
@@ -49,7 +49,7 @@ const WAITS: readonly WaitRow[] = [
   { what: 'the socket appears', before: doNothing, during: createFile, delayMs: NEVER_MS, ends: true },
   { what: 'the socket is replaced', before: createFile, during: replaceFile, delayMs: NEVER_MS, ends: true },
   {
-    what: 'the socket appeared before',
+    what: 'the socket appeared before the wait',
     before: createFile,
     isKnown: false,
     during: doNothing,
@@ -108,9 +108,10 @@ describe('the cookie is searched for', () => {
     assert.equal(cookiePaths(env, '/h')[0], '/etc/pi/pulse/cookie');
   });
 
-  test('only in places that the environment names if there is no home, and never in the working directory', () => {
+  test('only in places that the environment names if there is no home', () => {
     assert.deepEqual(cookiePaths({}, ''), []);
     assert.deepEqual(cookiePaths({ PULSE_COOKIE: '/c' }, ''), ['/c']);
+    // Without a home this place would depend on the working directory.
     assert.deepEqual(cookiePaths({ PULSE_COOKIE: 'c' }, ''), []);
     assert.deepEqual(cookiePaths({ XDG_CONFIG_HOME: '/etc/pi' }, ''), ['/etc/pi/pulse/cookie']);
   });

@@ -90,7 +90,7 @@ async function leaveUnanswered({ sleep, server, pass }: Fading, afterMs: number)
   server.readiness = ready.promise;
   await pass(afterMs);
   const left = sleep.leave();
-  // The end of the service waits 300 ms until the volume is put back (sleep.ts).
+  // The end of the service waits at most 300 ms until the volume is put back (sleep.ts).
   await pass(300);
   await left;
   server.failure = CONNECTION_ENDED;
@@ -103,14 +103,15 @@ async function leaveUnanswered({ sleep, server, pass }: Fading, afterMs: number)
 async function recallAndFallSilent({ state, newSleep, pass, record }: Fading): Promise<void> {
   await newSleep().recall();
   assert.equal(record()?.active, true, 'the next service goes on with the sleep');
-  // The sleep ends 5 s after the start of the next service (sleep.ts). The output does not fade again.
+  // The sleep ends 5 s after the start of the next service (sleep.ts). The output does not fade again,
+  // because its volume is still lowered.
   await pass(5_000);
   await until('the sleep is over', () => record()?.active === false);
   state.remove('sink-input', 1);
   await pass(SILENCE_PAUSE_MAX_MS);
 }
 
-test('a sleep that is stopped while an earlier command still puts the volume back stays stopped', async (t) => {
+test('a new sleep can be stopped while the volume is still being put back after an earlier sleep', async (t) => {
   const { sleep, server, record, path } = await startFading(t);
   const ready = new Deferred<void>();
   server.readiness = ready.promise;
@@ -132,7 +133,7 @@ test('if two sleeps begin while the volume is put back, the last one counts', as
   assert.equal(record()?.until, new Date(clock.date() + 90 * 60_000).toISOString());
 });
 
-test('an output that went before the sleep was stopped gets its volume a second after it comes back', async (t) => {
+test('if the output is missing when the sleep is stopped, it gets its volume at most a second after its return', async (t) => {
   const { state, sleep, appliedVolumes, putOutput, pass } = await startFading(t);
   state.remove('sink', 0);
   await sleep.stop();
@@ -176,6 +177,7 @@ test('if the sound server refuses to put the volume back, a volume that somebody
   await stopped;
 
   server.failure = undefined;
+  // This is longer than `FIRST_CHECK_MS`, after which the volume could be put back.
   await pass(1_000);
   assert.deepEqual(appliedVolumes, [0.25]);
 });
@@ -286,7 +288,7 @@ test('an output that is silent when the service ends gets its volume at once', a
   assert.ok(!existsSync(path));
 });
 
-test('an output whose volume is not put back in time at the end of the service gets its volume from the next service', async (t) => {
+test('the next service puts the volume back, if this takes too long at the end of the service', async (t) => {
   const fading = await startFading(t);
   await leaveUnanswered(fading, 0);
   assert.deepEqual(fading.appliedVolumes, [0.25]);
@@ -294,7 +296,7 @@ test('an output whose volume is not put back in time at the end of the service g
   assert.deepEqual(fading.appliedVolumes, [0.25, 0.5]);
 });
 
-test('an output gets its volume from the next service, even if the last step was carried out without an answer', async (t) => {
+test('the next service puts the volume back, even if the last step was carried out without an answer', async (t) => {
   const fading = await startFading(t);
   // After 7 s of 10 s the step to 0.15 is sent.
   await leaveUnanswered(fading, 2_000);
@@ -331,6 +333,7 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
   const endMs = clock.monotonic() + 30 * 60_000;
   const expectedUntil = () => new Date(clock.date() + endMs - clock.monotonic()).toISOString();
 
+  // The sleep compares its date with the clock every 30 s (sleep.ts).
   clock.shiftDate(500);
   const untilBefore = record()?.until;
   clock.advance(30_000);
@@ -348,8 +351,9 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
   assert.deepEqual(next.record(), { active: true, until: expectedUntil(), fade: 20 });
 });
 
-/** The time between two requests to pause the players, and from the first one to the last one (sleep.ts). */
+/** The time between two requests to pause the players (sleep.ts). */
 const PAUSE_AGAIN_MS = 5_000;
+/** The time from the first of these requests to the last one (sleep.ts). */
 const PAUSE_TRIES_MAX_MS = 30_000;
 
 /**
@@ -403,7 +407,7 @@ async function endAfterRestart(t: TestContext) {
 }
 
 for (const status of [503, 504]) {
-  test(`players that answer ${status} at the end of a sleep are asked again until they are paused`, async (t) => {
+  test(`a sleep whose players answer ${status} requests the pause again until they are paused`, async (t) => {
     const { node, path, pass, isActive } = await endAfterRestart(t);
     node.pauseStatus = status;
     await pass(PAUSE_AGAIN_MS);
@@ -421,8 +425,9 @@ for (const status of [503, 504]) {
   });
 }
 
-test('players that stay away after a sleep are given up, and the log says so', async (t) => {
+test('a sleep whose players stay away ends without pausing them, and the log says so', async (t) => {
   const { node, pass, isActive } = await endAfterRestart(t);
+  // One pause more than necessary passes, in which no request may come.
   for (let passedMs = 0; passedMs <= PAUSE_TRIES_MAX_MS; passedMs += PAUSE_AGAIN_MS)
     await pass(PAUSE_AGAIN_MS);
   await until('the sleep is over', () => isActive() === false);
@@ -430,7 +435,7 @@ test('players that stay away after a sleep are given up, and the log says so', a
   assert.deepEqual(node.logs, ['warn: not all players could be paused for the sleep']);
 });
 
-test('players that refuse to pause for a sleep are not asked again', async (t) => {
+test('a sleep whose players refuse to pause does not request the pause again', async (t) => {
   const { node, pass, isActive } = await endAfterRestart(t);
   node.pauseStatus = 502;
   await pass(PAUSE_AGAIN_MS);
@@ -443,7 +448,7 @@ for (const [what, command] of [
   ['stopped', (sleep: Sleep) => sleep.stop()],
   ['replaced', (sleep: Sleep) => sleep.start(30)],
 ] as const) {
-  test(`a sleep that is ${what} while its players are away pauses nobody, and puts the volume back`, async (t) => {
+  test(`a sleep that is ${what} while its players are away requests no further pause, and puts the volume back`, async (t) => {
     const { node, sleep, pass, volumes } = await endAfterRestart(t);
     await command(sleep);
     assert.deepEqual(volumes, [0, 0.5]);

@@ -12,7 +12,7 @@ import { startBackend } from './backed.js';
 
 /** The schema allows clients no sleep of less than a minute, but these tests call the backend directly. */
 const SOON_MINUTES = 0.01;
-/** The volumes of the left and of the right channel at the start. */
+/** The volumes of the left and of the right channel at the start. The balance is -0.5 then. */
 const FIFTY_PERCENT_RAW = '32768';
 const TWENTY_FIVE_PERCENT_RAW = '16384';
 
@@ -73,7 +73,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the volume is put back', () => volume() === 0.5);
     });
 
-    // PulseAudio stores no volumes in these tests. WirePlumber does, and restores the silence.
+    // In these tests only WirePlumber stores volumes, so only with PipeWire the output comes back silent.
     if (kind === 'pipewire')
       test('an output that goes after the fade gets its volume when it is there again', async (t) => {
         const { server, backend, stream, volume, waitForVolume, sleep } = await startPlaying(t);
@@ -88,7 +88,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await waitForVolume(0.5);
       });
 
-    test('a volume that somebody sets ends the fade, but the players are still paused at the end', async (t) => {
+    test('a volume that somebody sets ends the fade, but the players are paused all the same', async (t) => {
       const { server, backend, stream, recorder, volume, waitForVolume, isPaused } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 3 });
       await until('the output fades', () => (volume() ?? 1) < 0.45);
@@ -122,7 +122,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([sleep(), isPaused()], [INACTIVE, false]);
     });
 
-    test('a sleep fades its output, even if the silent output of an earlier sleep was removed', async (t) => {
+    test('a sleep fades the new default output, even if an earlier sleep has silenced an output that is gone', async (t) => {
       const { server, backend, recorder, stream, waitForVolume, sleep } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 1 });
       await waitForVolume(0);

@@ -21,6 +21,7 @@ import { startBackend } from './backed.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
 
 const WISHES = { outputs: { kitchen: { startVolume: 0.3 } } };
+/** The raw volume of 25 %. */
 const QUARTER = 0x4000;
 /** The cookies of two lives of the sound server. */
 const COOKIE = 1;
@@ -52,6 +53,7 @@ function startService(folder: string) {
      */
     const commandsAfter = async (ms = SETTLED_MS): Promise<readonly SoundCommand[]> => {
       volumes.update();
+      // `update` sets its timers only when the known names have been read.
       await knownOutputs.enterLife(cookie);
       await knownOutputs.flush();
       clock.advance(ms);
@@ -93,7 +95,7 @@ describe('the start volume of an output', () => {
     );
   });
 
-  test('an output gets no start volume again after a restart of the service', async (t) => {
+  test('after a restart of the service, an output gets its start volume again only in a new life of the sound server', async (t) => {
     const folder = temporaryFolder(t);
     const expectedByService = [[setStartVolume(3)], []];
     for (const expected of expectedByService) {
@@ -163,6 +165,7 @@ test('the file of the known outputs has only the newest names, up to its bound',
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}`, { skip, concurrency: 2 }, () => {
+    /** The limit of `attic` lowers its start volume to 0.2. `living` has no start volume. */
     const SETTINGS: Partial<AudioSettings> = {
       outputs: { ...WISHES.outputs, attic: { startVolume: 0.3 } },
       volumeLimit: { attic: 0.2 },
@@ -176,7 +179,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return Math.max(...percents(sink ?? assert.fail(`there is no sink ${name}`)));
     }
 
-    test('an output that is there at the start, and one that is plugged in, have their start volume', async (t) => {
+    test('an output gets its start volume at the start of the service, or when it is plugged in', async (t) => {
       // The sound server begins with the outputs `living` and `kitchen`.
       const server = await start();
       t.after(() => server.stop());
@@ -193,7 +196,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await backend.stop();
     });
 
-    test('a volume is not changed again in the same life of the sound server, even after a restart of the service', async (t) => {
+    test('the start volume is not set again in the same life of the sound server, even after a restart of the service', async (t) => {
       const server = await start();
       t.after(() => server.stop());
       const first = startOn(t, server);
@@ -212,8 +215,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.removeSink('kitchen');
       await until('the output is gone', () => recorder.output('kitchen') === undefined);
       await server.addSink('kitchen');
-      // The attic comes later than the kitchen. The limit of the attic lowers its start volume to 0.2. When
-      // the attic has this volume, the kitchen would have got its start volume already.
+      // The attic comes after the kitchen, so a start volume of the kitchen would be set before that of the
+      // attic.
       await server.addSink('attic');
       await until('the attic has its start volume', () => recorder.output('attic')?.volume === 0.2);
 

@@ -18,6 +18,7 @@ function stateWithSound(): SoundState {
 test('a sink that replaces another one at the same index does not get the balance of the replaced sink', () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen', { volume: [0x10000, 0x8000] }));
+  // Volume 0 shows no balance, so this sink could only have the balance of the replaced sink.
   state.putSink(sinkInfo(1, 'hdmi', { volume: [0, 0] }));
   assert.equal(state.sinks.get(1)?.balance, undefined);
 });
@@ -40,7 +41,7 @@ test('a list of streams or sinks does not bring back a record that was removed a
 });
 
 describe('a list of streams', () => {
-  test('gives a name to the older of two streams that want it, in any order of the list', () => {
+  test('gives a name to the older of two streams that prefer it, even if the newer one is first in the list', () => {
     const state = new SoundState();
     state.replaceSinkInputs([sinkInputInfo(9, 'A'), sinkInputInfo(3, 'A')], NONE_REMOVED);
     assert.deepEqual([state.sinkInputs.get(3)?.name, state.sinkInputs.get(9)?.name], ['A', 'A #9']);
@@ -101,11 +102,11 @@ describe('a reference to a client', () => {
   state.putSinkInput(sinkInputInfo(8, '99'));
   state.putSinkInput(sinkInputInfo(10, 'News'));
   const rows: readonly (readonly [what: string, ref: string, index: number | undefined])[] = [
-    ['is an id rather than a name', '6', 6],
-    ['may be a name of digits that is no id', '99', 8],
+    ['means an id rather than an equal name', '6', 6],
+    ['may be a name of digits if no stream has this id', '99', 8],
     ['may be a unique name', 'News #10', 10],
-    ['is not an id with leading zeros', '05', undefined],
-    ['is not a number beyond all ids', '99999999999999999999', undefined],
+    ['must not be an id with leading zeros', '05', undefined],
+    ['must not be a number beyond all ids', '99999999999999999999', undefined],
   ];
   for (const [what, ref, expected] of rows) {
     test(what, () => assert.equal(state.findClient(ref)?.info.index, expected));
@@ -129,12 +130,13 @@ test('a new connection to another server forgets names and balances', () => {
   state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], NONE_REMOVED);
   state.replaceSinkInputs([sinkInputInfo(6, 'Song'), sinkInputInfo(7, 'Song')], NONE_REMOVED);
 
+  // Before, stream 6 was `Song #6`, because stream 5 had the plain name.
   const names = [5, 6, 7].map((id) => state.sinkInputs.get(id)?.name);
   assert.deepEqual(names, [undefined, 'Song', 'Song #7']);
   assert.equal(state.sinks.get(0)?.balance, undefined);
 });
 
-test('only the first 512 streams and sinks are known, and when a stream ends, another one can be known', () => {
+test('at most 512 streams and 512 sinks are known, and another stream can take the place of one that ends', () => {
   const state = new SoundState();
   for (let index = 0; index < 600; index += 1) state.putSinkInput(sinkInputInfo(index, 'one of many'));
   assert.deepEqual(

@@ -129,10 +129,11 @@ describe('an output', () => {
     });
   });
 
-  test('has its configured limit, label and `hidden`; the label replaces the nick of its device', () => {
+  test('has its configured limit, label and `hidden`', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
     const record = output({ props }, { label: 'Bath', volumeLimit: 0.6, hidden: true });
     const { nick, label, props: otherProps, volume_limit: limit, hidden } = record;
+    // The label takes the place of the nicks, so the properties have no nick.
     assert.deepEqual([nick, label, limit, hidden], ['Bath', 'Bath', 0.6, true]);
     assert.deepEqual(otherProps, { 'device.class': 'sound' });
   });
@@ -145,13 +146,14 @@ describe('an output', () => {
     assert.equal(record.is_network, false);
   });
 
-  test('has its name in place of an empty description, and so has its port', () => {
+  test('has its name in place of an empty description; a port has the name of the port', () => {
     const port = { name: 'line', description: '', priority: 1, availabilityGroup: undefined, type: 1 };
     const record = output({ description: '', ports: [{ ...port, available: AVAILABLE.unknown }] });
     assert.equal(record.description, 'living');
     assert.deepEqual(record.ports, [{ name: 'line', description: 'line', available: 'unknown' }]);
   });
 
+  // The label is the first text that is not blank: the nick, the description, the name, the id.
   const names = { description: ' Hall ', props: { 'node.nick': ' Amp ' } };
   const labels: readonly (readonly [expected: string, fields: Partial<SinkInfo>, label?: string])[] = [
     ['Bath', names, ' Bath '],

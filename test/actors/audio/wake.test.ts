@@ -27,7 +27,7 @@ const IDLE = 1;
 const SUSPENDED = 2;
 const BEING_MADE = 0xfffffffe;
 
-/** Flags of a sink that is hardware. */
+/** Flags of a sink. PA_SINK_HARDWARE (0x4) is among them. */
 const HARDWARE_FLAGS = 0xa6;
 
 const OK = { ok: true, value: {} } as const;
@@ -141,6 +141,7 @@ describe('a step on a sleeping output, with the times of the daemon', () => {
     assert.deepEqual(await stepOnSleepingOutput(4_900), { answer: OK, volumes: [0.3] }));
 
   test('is sent in time, even if the output does not wake', async () => {
+    // The sink still reports the volume 1, so the step leads to 0.9.
     const neverMs = 10 * TIMING.commandMs;
     assert.deepEqual(await stepOnSleepingOutput(neverMs), { answer: OK, volumes: [0.9] });
   });
@@ -191,7 +192,7 @@ describe('a sleeping output', DEADLINE, () => {
   });
 
   for (const [what, answerCapture] of NEVER_AWAKE) {
-    test(`${what} stays asleep and is captured only once, also after a new connection to the same server`, async (t) => {
+    test(`${what} is captured only once in a life of the server`, async (t) => {
       const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, answerCapture, {
         wakeMs: 1_000,
       });
@@ -204,6 +205,7 @@ describe('a sleeping output', DEADLINE, () => {
       assert.equal(captures(), 1);
       assert.equal(recorder.isUp, true);
 
+      // The next connection is to the same life of the server, because the cookie is the same.
       server.responder.hangUp(MAIN_CONNECTION);
       await until('the connection is lost', () => !recorder.isUp);
       await until('the next connection is up', () => recorder.isUp);
@@ -211,7 +213,7 @@ describe('a sleeping output', DEADLINE, () => {
       assert.equal(captures(), 1);
     });
 
-    test(`${what} delays no output that is awake, and several commands cause one capture for each output`, async (t) => {
+    test(`${what} is captured once for several commands, and delays no output that is awake`, async (t) => {
       const { backend, server, captures } = await startWithSleepingOutputs(t, answerCapture, {
         wakeMs: 1_000,
       });
@@ -245,7 +247,7 @@ describe('a sleeping output', DEADLINE, () => {
     assert.equal(faultOf(await livingAnswer), 'unavailable', 'the first output has not woken');
   });
 
-  test('a sleeping output that is removed while it is captured delays no command', async (t) => {
+  test('a command for a sleeping output is refused if the output is removed while it is captured', async (t) => {
     const removeOutput: Handler = ({ tag }, { reply, send }) => {
       send(event('sinkRemove', 0), MAIN_CONNECTION);
       return reply(tag, bytesOf.capture());
@@ -268,7 +270,7 @@ describe('a sleeping output', DEADLINE, () => {
     assert.equal(recorder.isUp, true);
   });
 
-  test('a sleeping output delays no command if the sound server goes while the output is captured', async (t) => {
+  test('a command for a sleeping output fails if the sound server goes while the output is captured', async (t) => {
     const endMainConnection: Handler = (_, { hangUp }) => {
       hangUp(MAIN_CONNECTION);
       return undefined;
@@ -283,7 +285,7 @@ describe('a sleeping output', DEADLINE, () => {
     );
   });
 
-  test('a sleeping output whose capture is not answered does not delay the end of the daemon', async (t) => {
+  test('a command for a sleeping output fails if the daemon ends while the output is captured', async (t) => {
     const leaveUnanswered: Handler = () => undefined;
     const { backend, server, captures } = await startWithSleepingOutputs(t, leaveUnanswered);
     const answer = backend.handle(MUTE);

@@ -27,8 +27,8 @@ export const BLUETOOTH_SETTINGS: BluetoothSettings = {
 export const PAST_ANSWER_MS = 9_000;
 
 /**
- * The pauses between two events (publisher.ts) are not longer than this, and use the system's clock. Longer
- * timers end when the test advances its clock.
+ * Timers up to this time use the system's clock. They are the pauses between two events (publisher.ts), and
+ * before a call for which BlueZ was busy (bluez.ts). Longer timers end when the test advances its clock.
  */
 const SHORT_MS = 250;
 

@@ -33,7 +33,7 @@ function withPhone(bluez: ScriptedBluez): void {
   bluez.add(pathOf(PHONE), { [BATTERY_INTERFACE]: { Percentage: 80 } });
 }
 
-test('the adapter, its known devices with kind and battery, and the devices that a scan finds are published', async (t) => {
+test('the records have the adapter, its known devices with kind and battery, and the devices that a scan finds', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t, {}, withPhone);
   assert.equal(recorder.state, 'up');
   const phone = {
@@ -81,11 +81,11 @@ test('the adapter, its known devices with kind and battery, and the devices that
 
 test('the record of a device names its output while the output exists, on PipeWire and on PulseAudio', async (t) => {
   const { backend, recorder } = await startBackend(t, {}, withPhone);
-  const otherOutput = put('audio.outputs', '3', { name: 'bluez_output.11_22_33_44_55_66.1' });
+  const foreignOutput = put('audio.outputs', '3', { name: 'bluez_output.11_22_33_44_55_66.1' });
   const address = PHONE.replaceAll(':', '_');
   const outputOfPhone = () => recorder.firstKnown?.output;
   for (const name of [`bluez_output.${address}.1`, `bluez_sink.${address}.a2dp_sink`]) {
-    backend.applyChanges({ isWhole: true, changes: [otherOutput, put('audio.outputs', '4', { name })] });
+    backend.applyChanges({ isWhole: true, changes: [foreignOutput, put('audio.outputs', '4', { name })] });
     await until('the phone has this output', () => outputOfPhone() === name);
 
     backend.applyChanges({ isWhole: false, changes: [drop('audio.outputs', '4')] });
@@ -161,7 +161,10 @@ test('pairing mode switches the adapter on and sets the time limit in BlueZ, bef
 const REJECTED = 'org.bluez.Error.Rejected';
 /** BlueZ writes UUIDs in small letters. The agent also accepts capital letters. */
 const serviceUuid = (code: string): string => `0000${code}-0000-1000-8000-00805F9B34FB`;
-/** The codes of sound (A2DP), its remote control (AVRCP), headsets and hands-free devices, in this order. */
+/**
+ * Three codes are of sound (A2DP), three of remote control (AVRCP), three of headsets, and two of hands-free
+ * devices.
+ */
 const ACCEPTED_SERVICE_CODES = [
   '110a',
   '110b',
@@ -181,10 +184,11 @@ const REFUSED_UUIDS = [
   OBEX_PUSH,
   serviceUuid('1115'),
   serviceUuid('1200'),
+  // The last two are no UUIDs.
   'rubbish',
   `${A2DP_SOURCE}0`,
 ];
-/** Each row: the expected answer, a method of the agent, the signature and the values of its arguments. */
+/** Each row has the expected answer, a method of the agent, and the signature and values for its call. */
 const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedBluez['callAgent']>[0]])[] = [
   ['done', 'RequestConfirmation', 'ou', pathOf(PHONE), 123_456],
   ['done', 'RequestAuthorization', 'o', pathOf(PHONE)],
@@ -201,7 +205,7 @@ const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedB
   [REJECTED, 'RequestAuthorization', 's', pathOf(PHONE)],
 ];
 
-test('the agent accepts devices only in pairing mode, and only their services for sound and its remote control', async (t) => {
+test('the agent accepts a device only in pairing mode, and a service only if it is for sound or remote control', async (t) => {
   const { bluez, sendCommand } = await startBackend(t);
   const request = ['RequestAuthorization', 'o', pathOf(PHONE)] as const;
   bluez.addDevice(PHONE);
@@ -234,8 +238,8 @@ interface PairingCase {
   readonly what: string;
   readonly UUIDs: readonly string[];
   /**
-   * The mode ends this long after the pairing. It ends late if BlueZ does not report a service for sound or
-   * for input.
+   * The mode ends this long after the pairing: at once if BlueZ reports a service for sound or for input,
+   * otherwise after 5 s (adapter-commands.ts).
    */
   readonly afterMs: number;
   readonly isTrusted: boolean;
@@ -278,6 +282,7 @@ test('pairing mode waits for the services of a device, even if the date has jump
   bluez.addDevice(PHONE);
   bluez.changeDevice(PHONE, { Paired: true });
   await until('the phone is known', () => recorder.firstKnown);
+  // Pairing mode waits 5 s for the services (adapter-commands.ts).
   clock.advance(4_999);
   // If pairing mode had ended too early, its end would be carried out before this command is answered.
   await sendCommand({ do: 'scan' });
@@ -544,7 +549,7 @@ const FAULTS_OF_ERRORS: readonly (readonly [error: string, fault: string])[] = [
   ['org.bluez.Error.AlreadyConnected', 'none'],
 ];
 
-test('a connection that BlueZ refuses is refused with the fault that belongs to its error', async (t) => {
+test('a command to connect gets the fault that belongs to the error of BlueZ', async (t) => {
   const { bluez, sendCommand } = await startBackend(t, {}, withPhone);
   for (const [error, fault] of FAULTS_OF_ERRORS) {
     bluez.misbehaviours.set('Connect', { error });
@@ -640,12 +645,13 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('two clients that request one slow connection are answered before its outcome is known; its failure then makes an event and one line of the log, even if no record changes', async (t) => {
+test('if a slow connection fails after two clients were answered, an event and one line of the log tell of it', async (t) => {
   const { bluez, recorder, backend, clock } = await startBackend(t, {}, withPhone);
   const attempt = new Deferred<void>();
   bluez.onCall.set('Connect', async () => {
     await attempt.promise;
-    // BlueZ then answers `Connect` with an error, but announces no removal of the device.
+    // BlueZ then answers `Connect` with an error, but announces no removal of the device. So no record
+    // changes.
     bluez.objects.delete(pathOf(PHONE));
   });
   const connecting = backend.handle({ do: 'connect', address: PHONE });
@@ -744,7 +750,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
 
 const SECOND_ADAPTER = '/org/bluez/hci1';
 
-test('the configured one of two adapters is used, or else the first; an adapter that scans stays in use', async (t) => {
+test('the first of two adapters is used, unless the other one is configured, or is in use and scans', async (t) => {
   const addSecondAdapter = (bluez: ScriptedBluez): void => {
     const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
     bluez.objects.set(SECOND_ADAPTER, { 'org.bluez.Adapter1': facts });
@@ -772,7 +778,7 @@ test('the configured one of two adapters is used, or else the first; an adapter 
   assert.equal(missing.recorder.state, 'connecting: BlueZ has no adapter hci7');
 });
 
-test('at the start the adapter is made invisible, and switched on if configured; after the idle time it is off', async (t) => {
+test('the start makes the adapter invisible and, if configured, switches it on; the idle time switches it off', async (t) => {
   const idleMs = 600_000;
   const { bluez, recorder, clock } = await startBackend(
     t,
@@ -789,6 +795,7 @@ test('at the start the adapter is made invisible, and switched on if configured;
   clock.advance(idleMs - 1_000);
   bluez.changeDevice(PHONE, { Connected: true });
   await until('the phone is connected', () => recorder.firstKnown?.connected === true);
+  // The idle time does not run while a device is connected.
   clock.advance(6 * idleMs);
   bluez.changeDevice(PHONE, { Connected: false });
   await until('the phone is disconnected', () => recorder.firstKnown?.connected === false);

@@ -18,7 +18,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 const PAIRED = { Paired: true };
 
 for (const who of ['a client', 'another program']) {
-  test(`an attempt to connect a device ends when ${who} makes BlueZ forget the device, and the next attempt is a new one`, async (t) => {
+  test(`when ${who} makes BlueZ forget a device, the attempt to connect it ends, and a later attempt succeeds`, async (t) => {
     const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, (bluez) => {
       bluez.addDevice(SPEAKER, PAIRED);
       bluez.misbehaviours.set('Connect', 'hang');
@@ -74,6 +74,7 @@ for (const [cause, abort] of ABORTIONS) {
     abort(connecting);
     assert.notEqual(faultOf(await outcome), 'none');
     reply.resolve(TIMEOUT);
+    // An attempt that goes on would make its next call in this turn.
     await reply.promise;
     await new Promise(setImmediate);
     assert.deepEqual(calls, ['Connect']);

@@ -11,7 +11,7 @@ import { PHONE } from './scripted-bluez.js';
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const SIGNAL_COUNT = 2_000;
-/** The bus delivers the signals in some portions, and the adapter is chosen once for each portion. */
+/** The adapter is chosen once for each portion that the bus delivers. A portion has many signals. */
 const CHOICES_MAX = SIGNAL_COUNT / 4;
 /** `QUEUED_MAX_SIGNALS` of reading.ts. */
 const SIGNALS_QUEUED_MAX = 2_048;
@@ -26,10 +26,11 @@ test('the last of many signals that arrive together is published, and the adapte
   assert.ok(choices < CHOICES_MAX, `the adapter was chosen ${choices} times`);
 });
 
-test('the connection to the bus is given up, with a reason, if more signals come during a reading than can be queued', async (t) => {
+test('if more signals come during a reading than can be queued, the backend gives up the connection to the bus, and publishes the reason', async (t) => {
   const { bluez, recorder } = await startBackend(t, {}, (bluez) => bluez.addDevice(PHONE, { Paired: true }));
 
   bluez.misbehaviours.set('GetManagedObjects', 'hang');
+  // The first reading is removed from `calls`, because the test waits for the second one.
   bluez.calls.length = 0;
   bluez.die();
   await bluez.start();

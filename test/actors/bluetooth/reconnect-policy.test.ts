@@ -104,8 +104,9 @@ const END_ROWS: readonly EndRow[] = [
   { what: 'ended here', isMadeAgain: false, reportEnd: bluezReports('Local') },
   { what: 'ended at the device', isMadeAgain: false, reportEnd: bluezReports('Remote') },
   {
-    what: 'given up by the daemon',
+    what: 'ended by the daemon, which gives up its attempt,',
     isMadeAgain: true,
+    // The daemon gives an attempt up by `Disconnect`, and for this BlueZ reports the reason Local.
     reportEnd: (policy) => {
       policy.attemptProgressed(SPEAKER_PATH, 'begun');
       policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
@@ -120,7 +121,7 @@ const END_ROWS: readonly EndRow[] = [
 ];
 
 for (const { what, isMadeAgain, reportEnd } of END_ROWS) {
-  test(`a connection that is ${what} is ${isMadeAgain ? '' : 'not '}made again, whether its end is reported before or after the device's change`, () => {
+  test(`a connection that is ${what} is ${isMadeAgain ? '' : 'not '}made again, whether its end is reported before or after the device's property Connected changes`, () => {
     for (const isReportFirst of [true, false]) {
       const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
       linkBegins(policy);
@@ -141,7 +142,7 @@ test('a device that somebody disconnected and connected again is due after its c
   assert.equal(secondsUntilDue(), 5);
 });
 
-test('after an attempt to connect a device is given up, the device is due, even if BlueZ made the link before the policy began', () => {
+test('a device is due after the daemon gives up its attempt, even if its link is older than the policy', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   policy.attemptProgressed(SPEAKER_PATH, 'begun');
   // The attempt has not ended yet, so the reason Local does not mean that somebody ended the link.
@@ -150,9 +151,10 @@ test('after an attempt to connect a device is given up, the device is due, even 
   assert.equal(secondsUntilDue(), 5);
 });
 
-test('after an attempt was given up, a later connection that is ended here is not made again', () => {
+test('a connection that begins after the daemon gave up an attempt is not made again if somebody ends it on this node', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   policy.attemptProgressed(SPEAKER_PATH, 'begun');
+  // An attempt that the daemon gives up has failed, but `attemptFailed` is not called for it.
   policy.attemptProgressed(SPEAKER_PATH, 'failed');
   linkBegins(policy);
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
@@ -160,6 +162,7 @@ test('after an attempt was given up, a later connection that is ended here is no
   assert.equal(secondsUntilDue(), undefined);
 });
 
+/** A failed attempt of the daemon causes both calls, unless the daemon gave it up. */
 const attemptFails: PolicyStep = (policy) => {
   policy.attemptProgressed(SPEAKER_PATH, 'failed');
   policy.attemptFailed(SPEAKER_PATH);
@@ -168,7 +171,10 @@ const reportLocalEnd = bluezReports('Local');
 
 const ENDS_OF_FAILED_ATTEMPTS: readonly { readonly when: string; readonly steps: readonly PolicyStep[] }[] = [
   { when: 'before the attempt fails', steps: [reportLocalEnd, linkEnds, attemptFails] },
-  { when: 'when the attempt fails', steps: [linkEnds, attemptFails, reportLocalEnd] },
+  {
+    when: 'before the failure, and gives its reason after the failure',
+    steps: [linkEnds, attemptFails, reportLocalEnd],
+  },
   { when: 'after the attempt has failed', steps: [attemptFails, linkEnds, reportLocalEnd] },
 ];
 
@@ -206,10 +212,11 @@ const soundGoes: PolicyStep = (policy) => policy.soundServed(false, [CONNECTED])
 const soundComes: PolicyStep = (policy) => policy.soundServed(true, [CONNECTED]);
 
 interface SoundRow {
+  /** Stands before the words `a restart of the sound server` in the title. */
   readonly what: string;
   readonly isMadeAgain: boolean;
   readonly steps: readonly PolicyStep[];
-  /** From the last step until the connection ends. */
+  /** The time from the last step to the end of the connection. */
   readonly waitMs: number;
 }
 const SOUND_ROWS: readonly SoundRow[] = [
@@ -282,7 +289,7 @@ test('a device that is forgotten, or whose adapter is gone, is no longer due', (
   assert.equal(failures, 0, 'the failed attempt of a device that is not due does not count');
 });
 
-test('the device that has been due longest is next', () => {
+test('the next attempt is for the device that is due first', () => {
   const phone = device({ path: pathOf(PHONE), Address: PHONE });
   const { policy } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED, phone);
   assert.equal(policy.nextAttempt()?.path, SPEAKER_PATH);

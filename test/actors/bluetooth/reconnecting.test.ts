@@ -41,8 +41,9 @@ const untilAttempted = (bluez: ScriptedBluez, times: number) =>
   until(`the connection is tried ${times} times`, () => attemptCount(bluez) === times);
 
 /**
- * Fails if an attempt begins within ten minutes. `sendLast` sends a command. When this command is answered,
- * BlueZ has got all calls that were sent before it.
+ * Fails if an attempt begins within ten minutes, which is twice the longest pause between two attempts.
+ * `sendLast` sends any command that calls BlueZ and causes no attempt. When this command is answered, BlueZ
+ * has got all calls that were sent before it.
  */
 async function assertLeftAlone(
   bluez: ScriptedBluez,
@@ -55,7 +56,7 @@ async function assertLeftAlone(
   assert.equal(attemptCount(bluez), before);
 }
 
-test('a known loudspeaker, but no phone, is connected at the start and after a loss, without a pairing agent', async (t) => {
+test('a known loudspeaker is connected at the start and after a loss, without a pairing agent; a known phone is left alone', async (t) => {
   const { bluez, recorder, clock } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     bluez.addDevice(PHONE, { ...KNOWN, Icon: 'phone' });
@@ -67,8 +68,10 @@ test('a known loudspeaker, but no phone, is connected at the start and after a l
   bluez.endConnection(SPEAKER, 'Timeout');
   await until('the loss is published', () => recorder.device(SPEAKER)?.connected === false);
   assert.equal(attemptCount(bluez), 1);
+  // The first pause lasts 5 s (`FIRST_PAUSE_MS` of reconnect-policy.ts).
   clock.advance(5_000);
   await untilConnected(bluez);
+  // An attempt to connect the phone would be counted, too.
   assert.equal(attemptCount(bluez), 2);
 });
 
@@ -140,7 +143,7 @@ for (const reason of ['Local', 'Remote']) {
 }
 
 for (const reason of ['Local', 'Remote']) {
-  test(`a loudspeaker whose connection ended for the reason ${reason} soon after a restart of the sound server is connected again`, async (t) => {
+  test(`a loudspeaker is connected again if its connection ended soon after a restart of the sound server, even for the reason ${reason}`, async (t) => {
     const { bluez, recorder, clock } = await startBackend(t, RECONNECTING, (bluez) => {
       withSpeaker(bluez);
       Object.assign(bluez.adapter(), WITH_SOUND_SERVER);
@@ -196,7 +199,7 @@ for (const [begin, end] of [
   });
 }
 
-test('an attempt whose link is up already is given up during a scan, and tried again after the scan', async (t) => {
+test('a scan ends an attempt even if its link is up already, and the device is connected after the scan', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     bluez.misbehaviours.set('Connect', 'hang');
@@ -261,18 +264,20 @@ test('a client that connects a device during an attempt gets the outcome of the 
   await untilAttempted(bluez, 1);
 
   const connecting = sendCommand({ do: 'connect', address: SPEAKER });
+  // The client is answered only after this change is published.
   bluez.changeDevice(SPEAKER, { Connected: true });
   bluez.answerHung();
   await connecting;
   assert.equal(attemptCount(bluez), 1);
 });
 
-test('a device that another program finds and pairs stays, while a client waits for an attempt without an agent', async (t) => {
+test('a device that another program finds and pairs is not forgotten while a client waits for an attempt without an agent', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     bluez.misbehaviours.set('Connect', 'hang');
   });
   await untilAttempted(bluez, 1);
+  // The RSSI shows that a scan has found the phone. Without our agent, that is a sign of another program.
   bluez.addDevice(PHONE, { RSSI: -60 });
   await until('the phone is found', () => recorder.device(PHONE));
 

@@ -110,7 +110,7 @@ const MASTERS: readonly (readonly [what: string, name: string, props: Record<str
   ['has the address only in its name', NAME_WITH_ADDRESS, {}],
 ];
 for (const [what, name, props] of MASTERS) {
-  test(`the output of a device is the one that ${what}, not its filter, whichever of the two changes last`, () => {
+  test(`the output of a device is the master that ${what}, and not the filter, whichever of them changes last`, () => {
     const outputs = new DeviceOutputs();
     const master = put('2', name, props);
     outputs.applyChanges({ isWhole: true, changes: [FILTER, master] });

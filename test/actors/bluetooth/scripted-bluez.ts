@@ -82,7 +82,7 @@ export function device(address: string, facts: Facts = {}): Facts {
 export class ScriptedBluez {
   /** The properties of all objects, by path, then by interface. */
   readonly objects = new Map<string, Record<string, Facts>>();
-  /** All calls, in order: the name of the method; for `Set` also the property and its value. */
+  /** All calls, in order, such as `Connect` and `Set Powered=false`. */
   readonly calls: string[] = [];
   /** Calls that fail or hang. A key is an element of `calls`, or only the name of a method. */
   readonly misbehaviours = new Map<string, Misbehaviour>();
@@ -90,7 +90,7 @@ export class ScriptedBluez {
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
   /** The registered agent: the bus name of its owner, and its path. */
   agent: { readonly owner: string; readonly path: string } | undefined;
-  /** The services that BlueZ learns of a device when it has paired. */
+  /** The services that BlueZ learns of a device once the device has paired. */
   offeredServices: readonly string[] = [A2DP_SOURCE];
   /** Calls that hang, in order. */
   readonly #hung: Message[] = [];
@@ -171,7 +171,7 @@ export class ScriptedBluez {
     this.change(ADAPTER, ADAPTER_INTERFACE, facts);
   }
 
-  /** Answers all calls that hang: with this error, or with success. */
+  /** Answers all calls that hang, with `error` or else with success. */
   answerHung(error?: string): void {
     for (const message of this.#hung.splice(0)) {
       if (this.#bus === undefined) continue;
@@ -236,6 +236,7 @@ export class ScriptedBluez {
       bus.send(Message.newMethodReturn(message, 'a{oa{sa{sv}}}', [managedObjects]));
       return;
     }
+    // BlueZ takes the calls about agents at `/org/bluez`, which is not in `objects`.
     if (path !== '/org/bluez' && !this.objects.has(path)) {
       this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownObject');
       return;

@@ -1,4 +1,5 @@
-// Changes that BlueZ does not announce: the backend must publish them, and begin the idle time.
+// Changes that BlueZ does not announce: the backend must publish them, and begin the idle time, after which
+// it switches the adapter off.
 
 import assert from 'node:assert/strict';
 import { Deferred } from '../../deferred.js';
@@ -40,7 +41,7 @@ test('the record has the new end of a pairing mode that is begun again', async (
   assert.equal(recorder.record?.pairing_until, end);
 });
 
-test('pairing mode is published as over when BlueZ refuses to begin it again and then also to end it', async (t) => {
+test('if a second beginning of pairing mode fails, pairing mode is published as over, even if BlueZ refuses to end it', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   refuseToHideAdapter(bluez);
@@ -77,7 +78,7 @@ test('a connection that fails after the client was answered begins the idle time
   const failure = new Deferred<void>();
   bluez.onCall.set('Connect', async () => {
     await failure.promise;
-    // BlueZ then answers `Connect` with an error, but announces no removal of the device.
+    // Without this object BlueZ answers `Connect` with an error. It does not announce the removal.
     bluez.objects.delete(pathOf(PHONE));
   });
   const connecting = backend.handle({ do: 'connect', address: PHONE });

@@ -24,6 +24,7 @@ function testRows(find: typeof userBusPaths, rows: readonly Row[]): void {
 testRows(userBusPaths, [
   [{}, ['/run/user/1000/bus']],
   [{ XDG_RUNTIME_DIR: '/r' }, ['/r/bus']],
+  // This variable is a path and no address, so nothing in it is decoded.
   [{ XDG_RUNTIME_DIR: '/a%20b' }, ['/a%20b/bus']],
   [{ XDG_RUNTIME_DIR: '/a%' }, ['/a%/bus']],
   [{ XDG_RUNTIME_DIR: '/a;b' }, /^\/a;b\/bus: a path with , : ; or = is not supported$/],

@@ -79,7 +79,7 @@ test('watched signals arrive, others do not', async (t) => {
 });
 
 for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
-  test(`when the bus ends by ${killSignal}, calls are settled, and the return of the bus is noticed`, async (t) => {
+  test(`pending calls end when the bus ends by ${killSignal}, and a new connection is made when the bus returns`, async (t) => {
     const { bus, owner, askNameOwner } = await startConnectedBus(t);
     // A stopped bus does not answer, so the call is pending when the bus gets the signal to end. SIGTERM
     // takes effect only after SIGCONT.
@@ -151,6 +151,7 @@ for (const [what, signature, body] of UNREADABLE) {
 
     const stranger = connect(bus.path).resume();
     t.after(() => stranger.destroy());
+    // The empty DATA leaves the user's id to the bus, which gets it from the socket.
     stranger.write('\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n');
     stranger.write(
       Buffer.concat([hello, signalBytes('Bad', signature, body), signalBytes('Fine', 'u', Buffer.alloc(4))]),
@@ -188,7 +189,7 @@ test('a connection remembers neither the names that were called nor those that h
   assert.deepEqual(Object.keys(connection._nameOwners), []);
 });
 
-test('another program that calls an actor over the bus gets no answer if the actor takes no calls', async (t) => {
+test('a program that an actor does not watch gets no answer when it calls the actor over the bus', async (t) => {
   const { busctl, askNameOwner } = await startConnectedBus(t);
   const { stdout: names } = await busctl('list', '--unique', '--no-legend');
   const rows = names.split('\n').map((line) => line.split(/\s+/));

@@ -15,6 +15,7 @@ import { errorReply, reply, type Script, scriptedBus, signal } from './scripted-
 
 /** Enough time for a bus that answers, even on a busy processor. */
 const DEADLINE_MS = 1_000;
+/** The longest time that a timer of Node can have. */
 const NEVER_MS = 2 ** 31 - 1;
 
 type Options = ConstructorParameters<typeof Bus<'units'>>[1];
@@ -143,7 +144,7 @@ const STOPS = {
   'within its body': -2,
 };
 for (const [where, bytes] of Object.entries(STOPS)) {
-  test(`a connection on which a message stops ${where} is closed; its calls fail, and the next connection works`, async (t) => {
+  test(`if a message stops ${where}, the connection ends with its calls, and the next connection works`, async (t) => {
     const incomplete: Script = {
       call: (socket, { serial }) => socket.write(ownerReply(serial).subarray(0, bytes)),
     };
@@ -221,7 +222,7 @@ test('if the actor that owns a bus fails when the bus is up, the connection is c
   assert.equal(bus.connections(), 2);
 });
 
-test('the loss of each connection that the owner has begun to use is reported, even if the reason is always the same', async (t) => {
+test('each loss of a connection that was in use is reported, even if the reason is always the same', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const { owner } = startBus(t, optionsFor(bus.path));
   let connections = 0;
@@ -274,6 +275,7 @@ test('signals of a watched name arrive only from its owner, also when the owner 
   await link.watch({ sender: SYSTEMD_NAME, member: 'Genuine' });
   await owner.waitForNote(/New/);
 
+  // The first note is `up`. The bus's own signals are passed on, too.
   assert.deepEqual(owner.notes.slice(1), [
     'signal: Genuine',
     `owner of ${SYSTEMD_NAME}: true`,
@@ -292,6 +294,7 @@ test('an object of the class Bus that is stopped before it is connected reports 
   assert.deepEqual(owner.notes, []);
 });
 
+/** The bound is that of src/actors/bus/connection.ts. */
 const PENDING_MAX_CALLS = 256;
 const REFUSED_CALLS = 44;
 

@@ -50,6 +50,7 @@ const ABSENCES: readonly (readonly [error: BusError, isAbsent: boolean])[] = [
   [standardError('Spawn.ServiceNotFound'), true],
   [standardError('AccessDenied'), false],
   [dbusError('org.x.Spawn.No'), false],
+  // Without the bus nobody knows if the service is there.
   [{ kind: 'closed' }, false],
   [{ kind: 'timeout' }, false],
 ];
@@ -63,11 +64,12 @@ const OVERRIDES = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable
 const FAULTS_WITH_OVERRIDES: readonly (readonly [error: BusError, fault: FaultCode])[] = [
   [dbusError('a.Mine'), 'in-progress'],
   [dbusError('a.Other'), 'unavailable'],
+  // fault.ts has a fault for this name, so `otherwise` is not used.
   [standardError('TimedOut'), 'timeout'],
   [{ kind: 'timeout' }, 'timeout'],
 ];
 
-test('an actor may choose a fault for the name of an error, and another fault for all unknown names', () => {
+test('an actor may choose a fault for the name of an error, and another fault for all names that neither it nor fault.ts lists', () => {
   for (const [error, fault] of FAULTS_WITH_OVERRIDES)
     assert.equal(busFault(error, 'It failed', OVERRIDES).error.fault, fault, JSON.stringify(error));
 });

@@ -47,6 +47,7 @@ const SENDER: Field = [HEADER_FIELD.sender, 's', 'org.freedesktop.DBus'];
 const LITTLE_ENDIAN = 'l'.charCodeAt(0);
 const NO_REPLY_EXPECTED = 1;
 const VERSION = 1;
+/** Nobody refers to these messages by their serial, so all have the same one. */
 const SERIAL = 1;
 
 /** The part of a message before its header fields. */
@@ -164,8 +165,8 @@ export class ScriptedBus {
 }
 
 /**
- * Listens in a folder of its own, until `close` or the end of the test. `scriptOf` returns the script of each
- * connection. The first connection has the number 1.
+ * Listens in a folder of its own, until `close` or the end of the test. `scriptOf` returns the script of
+ * each connection. The first connection has the number 1.
  */
 export async function scriptedBus(
   scriptOf: (connection: number) => Script,

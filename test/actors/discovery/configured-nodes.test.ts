@@ -1,5 +1,5 @@
-// The requests to the nodes of the configuration, sent to real HTTP servers that answer well, badly or not at
-// all (docs/configuration.md, "Finding nodes").
+// The requests to the nodes of the configuration, sent to real HTTP servers that answer well, badly or not
+// at all (docs/configuration.md, "Finding nodes").
 
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
@@ -100,6 +100,7 @@ const BAD_ANSWERS: readonly (readonly [what: string, answer: RequestListener, re
     /answered with 302/,
   ],
   [
+    // At most 64 KiB are read (`ANSWER_MAX_BYTES` of node-request.ts).
     'more bytes than are read',
     (_, response) => response.end(`{"api_sw":"${'x'.repeat(70_000)}"}`),
     /the answer to GET \/server is too large/,

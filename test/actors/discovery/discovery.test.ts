@@ -75,7 +75,10 @@ const serviceOf = (name: string) => [ETH0_INDEX, PROTOCOLS.IPv4, name, '_http._t
 const itemNewSignal = (name: string): Buffer =>
   signal(AVAHI, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...serviceOf(name), NO_FLAGS);
 
-/** `txt` has the pairs of the TXT record, such as `api=tonearm`. */
+/**
+ * `txt` has the pairs of the TXT record, such as `api=tonearm`. The service belongs to another node on the
+ * same machine (`LOCAL_FLAG`).
+ */
 function foundSignal(name: string, ...txt: readonly string[]): Buffer {
   const pairs = txt.map((pair) => [...Buffer.from(pair)]);
   const values = [...serviceOf(name), `${name}.local`, PROTOCOLS.IPv4, '192.0.2.7', 80, pairs, LOCAL_FLAG];
@@ -98,7 +101,7 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried before 
   assert.equal(recorder.logs.length, 31, 'the log has each further name');
 });
 
-test('if the configuration of avahi-daemon permits no announcement, the bridge is up and finds nodes, and it announces its own node as soon as that is permitted', async (t) => {
+test('while avahi-daemon permits no announcement, the bridge is up and finds nodes, and later it announces its own node', async (t) => {
   let mayAnnounce = false;
   let refusals = 0;
   let browserCount = 0;
@@ -176,12 +179,13 @@ test('if a change comes while a withdrawal fails, the announcement is withdrawn 
   assert.equal(countCalls('Free'), 2);
 });
 
-test('interfaces that cannot be read, because no descriptor is free, are read again, and the log has one line about the failure', async (t) => {
+test('interfaces that cannot be read are read again, and the log has one line about the failure', async (t) => {
   const bus = await startAvahi(t);
   let hasDescriptors = false;
   let readings = 0;
   const { recorder, reportServed } = startDiscovery(t, bus, EVERY_IPV4, () => {
     readings += 1;
+    // Node throws this error if the process has no free file descriptor.
     if (!hasDescriptors) throw new Error('EMFILE');
     return INTERFACES;
   });
@@ -237,7 +241,7 @@ test('an announcement stays if avahi-daemon takes almost 20 s for one answer', a
   clock.advance(CALL_DEADLINE_MS - 1);
   answerLate();
   // A timer has requested another round meanwhile (`ROUND_EVERY_MS` of announcer.ts), and each round asks
-  // `GetState` once.
+  // `GetState` once. A round begins only after the end of the one before.
   const questions = countCalls('GetState');
   await until('the next round has begun', () => countCalls('GetState') > questions);
   reportServed();
@@ -264,7 +268,7 @@ test('an avahi-daemon that leaves a call open for 20 s is reported, and called o
 /** The number of services that may be resolved at the same time (RESOLVERS_MAX in discovery/browser.ts). */
 const SERVICES_MAX = 256;
 
-test('a service that is no node takes no place in the list; services beyond the bound are left out; a lost bus empties the list', async (t) => {
+test('the list of nodes has a bound, keeps no place for a service that is no node, and is empty once the bus is lost', async (t) => {
   let peer: Socket | undefined;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     peer = socket;

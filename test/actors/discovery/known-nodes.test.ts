@@ -43,7 +43,7 @@ function configuredNode(url: string, address?: string, { isOwnAddress = false } 
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
-test('a node that is only configured has one origin, and its name is its address, with the port unless the port is 8018', () => {
+test('a node that is only configured has its address as its name, followed by the port unless this is 8018', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://10.8.0.3:8018', '10.8.0.3'),
@@ -54,12 +54,14 @@ test('a node that is only configured has one origin, and its name is its address
     { name: '10.8.0.3', ...common, port: 8018, configured: true, reachable: true },
     { name: '10.8.0.3:81', ...common, port: 81, configured: true, reachable: false },
   ]);
+  // The address is also the host, so each node has only one origin.
   assert.deepEqual(origins(), ['http://10.8.0.3:8018', 'http://10.8.0.3:81']);
 });
 
 test('a node that was found and is also configured, by a name or an address, is listed once', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('cellar', '192.168.1.8')]);
+  // The first two URLs lead to `attic`. Only the second is answered, which makes the node reachable.
   nodes.setConfigured([
     configuredNode('http://192.168.1.7:8018'),
     configuredNode('http://attic.vpn:8018', '192.168.1.7'),
@@ -97,13 +99,14 @@ test('a configured node with another port or another address than the found node
   assert.deepEqual(names, ['attic', '192.168.1.7:9000', '192.168.1.9']);
 });
 
-test('a node that is configured by a name has the address that answered; a node with https has no address', () => {
+test('a node that is configured by a name has the address that answered, but no address with https', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://attic.vpn', '10.8.0.4'),
     configuredNode('https://node.example.org', '10.8.0.5'),
   ]);
   const places = list().map(({ name, addresses, port }) => [name, addresses, port]);
+  // The certificate of https is for the name, so the address is of no use.
   assert.deepEqual(places, [
     ['attic.vpn:80', ['10.8.0.4'], 80],
     ['node.example.org:443', [], 443],
@@ -123,9 +126,10 @@ test('a configured node is this node itself if it has both an address and the po
   );
 });
 
-test('a stranger that announces the name of a configured node does not replace that node', () => {
+test('if a stranger announces the name of a configured node, only the configured node is listed', () => {
   const { nodes, list } = createKnownNodes();
   const stranger = sightingWith('10.8.0.3', '192.168.1.66');
+  // The stranger has the host `10.8.0.3.local`.
   nodes.setSightings([stranger]);
   nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual(
@@ -134,7 +138,7 @@ test('a stranger that announces the name of a configured node does not replace t
   );
 });
 
-test('without trust no origin is published; with trust an origin is dropped together with its node', () => {
+test('no origin is published without trust; with trust, the origins of a node change with its addresses and vanish with the node', () => {
   const untrusting = createKnownNodes({ isTrusting: false });
   untrusting.nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual([untrusting.list().length, untrusting.origins()], [1, []]);
@@ -150,12 +154,12 @@ test('without trust no origin is published; with trust an origin is dropped toge
   assert.deepEqual([list(), origins()], [[], []]);
 });
 
-test('without trust the page may connect to the same nodes as with trust, as long as they are known', () => {
+test('the page of this node may connect to known nodes, even if their pages are not trusted here', () => {
   const { nodes, origins, policy } = createKnownNodes({ isTrusting: false });
   nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('shed', '93.184.215.14')]);
   nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual(origins(), []);
-  // 93.184.215.14 is a public address, so the page may not connect to it.
+  // The page may connect to `shed` by its name, but not at its public address.
   assert.deepEqual(policy(), [
     'http://192.168.1.7:8018',
     'http://attic.local:8018',

@@ -56,6 +56,6 @@ for (const [listening, names] of [
   [['::'], 'lan0 wlan0 v6'],
   [['0.0.0.0', 'fd00::6'], 'lan0 wlan0 v6'],
 ] as const) {
-  test(`a service at ${listening} is announced on ${names || 'no interface'}`, () =>
+  test(`a node that listens at ${listening} is announced on ${names || 'no interface'}`, () =>
     assert.equal(announcedInterfaceNames(listening, [LAN, WLAN, IPV6_ONLY]).join(' '), names));
 }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { announcedNode, parseSighting, type Sighting } from '../../../src/actors/discovery/sighting.js';
 
-/** The daemon's own node is not announced. */
+/** The daemon's own node is not announced, so it has no name on the network. */
 const OWN_NAME = undefined;
 
 const SERVICE = { name: 'attic', host: 'attic.local', address: '192.0.2.7', port: 8018 };
@@ -38,7 +38,7 @@ test('a service is a node only if its TXT record, port and host are right', () =
   for (const host of wrongHosts) assert.equal(sightedAs(['api=tonearm'], { host }), undefined, host);
 });
 
-test('a service called odio-api is a node if its TXT record has no api, but not if its api is something else', () => {
+test('a service called odio-api is a node if its TXT record has no api, but not if the record has an unknown api', () => {
   const { api, path, version } = sightedAs(['version=0.6.0'], { name: 'odio-api on attic' }) ?? {};
   assert.deepEqual([api, path, version], ['odio-api', '/ui', '0.6.0']);
   assert.equal(sightedAs(['version=0.6.0'], { name: 'odio-apis' }), undefined);
@@ -62,7 +62,7 @@ for (const [path, expected] of Object.entries(PATHS)) {
     assert.equal(sightedAs(['api=tonearm', `path=${path}`])?.path, expected));
 }
 
-test('addresses of another host, and those that no other machine can reach, are left out; IPv4 comes first', () => {
+test('a node has only the addresses of its own host that other machines can use, with IPv4 first', () => {
   const addresses = '2001:db8::1 192.0.2.7 192.0.2.7 127.0.0.1 ::1 fe80::1 0.0.0.0 224.0.0.1 x'.split(' ');
   const sightings = addresses.flatMap((address) => sightedAs(['api=tonearm'], { address }) ?? []);
   const otherHost = sightedAs(['api=tonearm'], { address: '192.0.2.9', host: 'other.local' });
@@ -73,7 +73,7 @@ test('addresses of another host, and those that no other machine can reach, are 
   ]);
 });
 
-test('the addresses of a host are listed together, even if only one of its services writes the name with a capital', () => {
+test('the addresses of a host are listed together, even if its name is announced once with and once without a capital', () => {
   const addresses = [
     { address: '192.0.2.7', host: 'Attic.local' },
     { address: '192.0.2.8', host: 'attic.local' },

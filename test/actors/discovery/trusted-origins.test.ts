@@ -31,7 +31,7 @@ const ROWS: readonly (readonly [what: string, node: Partial<NodeRecord>, origins
     { addresses: ['10.0.0.7', '172.16.0.1', 'fd00::7'] },
     ['http://10.0.0.7:8018', 'http://172.16.0.1:8018', 'http://[fd00::7]:8018', 'http://attic.local:8018'],
   ],
-  ['the usual port', { port: 80 }, ['http://attic.local']],
+  ['the usual port of http', { port: 80 }, ['http://attic.local']],
   ['the usual port of https', { port: 443 }, ['https://attic.local']],
   ['the API odio-api', { api: 'odio-api' }, []],
   ['a name of the web', { host: 'evil.example' }, []],
@@ -55,7 +55,7 @@ for (const [what, node, origins] of ROWS)
 const CONFIGURED_ROWS: typeof ROWS = [
   ['a name of the web, with https', { host: 'node.example.org', port: 443 }, ['https://node.example.org']],
   [
-    'a public address behind its name',
+    'an address outside the private networks behind its name',
     { host: 'node.vpn', addresses: ['100.64.0.1'] },
     ['http://100.64.0.1:8018', 'http://node.vpn:8018'],
   ],
@@ -80,6 +80,7 @@ const UNTRUSTED_ADDRESSES = [
   '::1',
 ];
 const TRUSTED_ADDRESSES = ['192.168.1.7', '10.1.2.3', '172.20.0.1', 'fd12::1', '169.254.1.1'];
+/** Names are joined from these pieces. Some of them end or change the host of a URL, such as `/` and `@`. */
 const HOST_PIECES = [
   'evil',
   'example',

@@ -47,7 +47,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
 
   /**
    * Starts a node with the records `WHOLE_NODE` of simulated-node.ts and a branch of its own, and a spy on
-   * this branch. A topic in `options` moves the node to another branch, but not the spy.
+   * this branch. If `options` has a topic, the node has that branch instead, and the spy receives nothing.
    */
   async function startNode(t: TestContext, options: Partial<NodeOptions> = {}) {
     nodeCount += 1;
@@ -111,7 +111,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual([node.state, node.reason], ['up', '']);
   });
 
-  test('has a topic for every name of an output, and a command at this topic reaches the output', async (t) => {
+  test('has a topic for each output, whatever its name is, and a command at this topic reaches the output', async (t) => {
     const { node, spy } = await startNode(t);
     node.publishRecords(...STRANGE_NAMES.map((name, index) => putOutput(10 + index, name)));
     const names = [...USUAL_NAMES, ...STRANGE_NAMES];
@@ -134,7 +134,8 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
 
   test('has a topic for each of several outputs with one name, and a command reaches the output of its topic', async (t) => {
     const { node, spy } = await startNode(t);
-    // Requests name these outputs by id: two share a name, and the name of the third is the first one's id.
+    // Each name could mean two outputs: two are called `twin`, and `57` is the name of one output and the id
+    // of another. So the requests have ids.
     node.publishRecords(putOutput(57, 'twin'), putOutput(58, 'twin'), putOutput(9, '57'));
     // The second twin is called `twin #58`. In a topic `#` is written `%23`.
     const topicOfOutputs = `${node.topic}/audio/outputs`;
@@ -162,6 +163,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
 
     node.publishRecords(drop('audio.outputs', '57'));
     await spy.untilEmpty(`${topicOfOutputs}/twin`);
+    // The other twin keeps its topic.
     await spy.untilText(`${topicOfOutputs}/twin %2358`);
   });
 
@@ -204,7 +206,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!tree.has(`${node.topic}/error`), 'the error is not retained');
   });
 
-  test('refuses a word that a topic does not know, with the list of the words that it knows', async (t) => {
+  test('refuses a word that a topic does not take, and lists the words that the topic takes', async (t) => {
     const { node, spy } = await startNode(t);
     const rows = [
       ['power', 'REBOOT', /^The words are poweroff, reboot; got "REBOOT"$/],
@@ -235,6 +237,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
         qos: 1,
         properties: { responseTopic, correlationData: Buffer.from('mark 1') },
       });
+    // This command is accepted, so no answer comes.
     await send('poweroff', 'answers/none');
     await send('REBOOT', 'answers/me');
     await until('the answer has come', () => received.some((message) => message.topic === 'answers/me'));
@@ -277,15 +280,15 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
   });
 
   test('asks again soon for state that could not be read', async (t) => {
-    const failedOperations = new Set<string>();
+    const requestedOperations = new Set<string>();
     // After a failure the bridge asks again in 30 s (bridge.ts). With this clock it asks again in 50 ms.
     const { node, spy } = await startNode(t, {
       clock: hurrying(30_000),
       answer: (request) => {
         const operation = request.operation ?? '';
-        const isFirst = !isCommand(request.operation) && !failedOperations.has(operation);
-        failedOperations.add(operation);
-        return isFirst ? { status: 504, body: problemDocument(504, 'timeout') } : ordinary(request);
+        const isFirstReading = !isCommand(request.operation) && !requestedOperations.has(operation);
+        requestedOperations.add(operation);
+        return isFirstReading ? { status: 504, body: problemDocument(504, 'timeout') } : ordinary(request);
       },
     });
     await spy.untilText(`${node.topic}/power`);

@@ -117,6 +117,7 @@ test('a certificate file that does not exist is refused with a reason, and one t
 test('a certificate file is read also if the scheme of the address has capitals', async () => {
   const caFile = join(folder, 'ca-for-capitals');
   writeFileSync(caFile, 'PEM');
+  // The file is read only for the scheme `mqtts`.
   const address = await brokerAddress({ ...SETTINGS, url: 'MQTTS://broker', caFile }, clock);
   assert.equal(address.ok && address.value.ca, 'PEM');
 });

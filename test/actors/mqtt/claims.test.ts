@@ -16,9 +16,9 @@ const OCCUPIED_PAUSE_MS = 60_000;
 const ASKS_SOON = hurrying(OCCUPIED_PAUSE_MS);
 /** The time of probe.ts for which a node waits for the answer of an owner. */
 const ANSWER_MS = 5_000;
-/** A node with this clock waits only a moment. */
+/** A node with this clock waits only a moment for the answer. */
 const WAITS_BRIEFLY = hurrying(ANSWER_MS);
-/** A node with this clock waits for a minute, also on a busy machine. */
+/** A node with this clock waits for a minute, because on a busy machine the answer may come late. */
 const WAITS_LONG: Clock = {
   ...systemClock,
   after: (ms, callback) => systemClock.after(ms === ANSWER_MS ? 60_000 : ms, callback),
@@ -47,7 +47,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     ['a node that takes no commands', 'house/b', ['first', 'second'], { control: false }, /another node/],
     ['another process', 'house/c', ['same', 'same'], {}, /another tonearm on this machine/],
   ] as const) {
-    test(`belongs to ${who}: a second node only asks for it, and takes it when the first has ended`, async (t) => {
+    test(`is taken over from ${who} only when that one has ended, and until then a second node only asks for it`, async (t) => {
       const first = nodeOn(t, topic, identifiers[0], { settings });
       await first.up();
       const spy = await spyOn(t, topic);
@@ -128,6 +128,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       const second = nodeOn(t, topic, present, { settings, clock: hasEnded ? ASKS_SOON : WAITS_LONG });
       await second.connecting(/another node, 00000000000000aa/);
       assert.equal((await retained(broker.url, deviceOf(former))).get(deviceOf(former)), device);
+      // Ends the first node. Returns the one that takes over: the second, or a third after a power cut.
       const takeOver = async () => {
         if (hasEnded) {
           await first.stop();
@@ -154,12 +155,13 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     });
   }
 
-  test('is taken over from a node that has another branch now: the device of this other branch stays', async (t) => {
+  test('is taken over from a node that has moved to another branch, and the device of that node stays', async (t) => {
     const topic = 'house/moved';
     const former = '00000000000000cc';
     const device = `moved/device/tonearm_${former}/config`;
     const spy = await spyOn(t, 'moved');
     await spy.publish(`${topic}/node`, former, { retain: true });
+    // The device belongs to the branch of this topic.
     const availability = [{ topic: 'house/elsewhere/status' }];
     await spy.publish(device, { components: { x: { platform: 'sensor', availability } } }, { retain: true });
     await nodeOn(t, topic, '00000000000000dd', { settings: { homeAssistantPrefix: 'moved' } }).up();
@@ -171,12 +173,13 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
   test('is taken over if the text of its topic `node` is no identifier', async (t) => {
     const topic = 'house/nonsense';
     const spy = await spyOn(t, topic);
+    // The node must not make the device topic of a former owner from this text, because `#` is a wildcard.
     await spy.publish(`${topic}/node`, '#', { retain: true });
     await nodeOn(t, topic, '00000000000000ee').up();
     await spy.untilText(`${topic}/node`, (text) => text === '00000000000000ee');
   });
 
-  test('belongs to the node that first takes it over after a power cut, not to the node that asked first', async (t) => {
+  test('belongs after a power cut to the node that takes it over first, even if another node has sent its question earlier', async (t) => {
     const topic = 'house/cut';
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/node`, 'first', { retain: true });
@@ -199,14 +202,14 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
 
   /**
    * The branch to which the device of this card belongs; empty if there is no device. Throws for a device
-   * without the sensor of a tonearm, such as `formerDevice` in a test below. `until` then tries again.
+   * without the component `backend_mqtt`, such as `formerDevice` in a test below. `until` then tries again.
    */
   async function deviceBranch(card: string): Promise<string> {
     const [text = ''] = (await retained(broker.url, `${card}/#`)).values();
     return text === '' ? '' : JSON.parse(text).components.backend_mqtt.state_topic.replace('/backends', '');
   }
 
-  test('has no device while another living branch has the same identifier', async (t) => {
+  test('has no device while the living node of another branch has the same identifier', async (t) => {
     const first = cloneOn(t, 'clones/first', 'card1');
     await first.up();
     await until('the first node has published its device', async () => (await deviceBranch('card1')) !== '');

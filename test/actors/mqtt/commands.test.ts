@@ -63,6 +63,7 @@ const ROWS: readonly Row[] = [
     ['muteOutput a/b', { muted: false }],
     ['setDefaultOutput a/b'],
   ],
+  // The operation makes the output the default anyway, so its body needs no `default` of `true`.
   ['audio/outputs/x/set', '{"default": false}', ['setDefaultOutput x', { default: false }]],
   ['audio/outputs/x/set', '{"move": true}', ['setDefaultOutput x', { move: true }]],
   ['audio/outputs/x/set', '{"default": true, "move": true}', ['setDefaultOutput x', { move: true }]],
@@ -93,9 +94,9 @@ const ROWS: readonly Row[] = [
   ['bluetooth/set', '"scan"', ['startScan']],
   ['bluetooth/set', '{"connect": "AA:BB:CC:DD:EE:FF"}', ['connectDevice', { address: 'AA:BB:CC:DD:EE:FF' }]],
   ['bluetooth/set', '{"disconnect": 5}', ['disconnectDevice', { address: 5 }]],
-  // Nonsense passes as a whole to one operation, which refuses it: that of a known member, or else the first
-  // one of the topic. The member `output` does not count, because its value is a parameter of a path. A text
-  // passes unchanged if it is no JSON, or is too long.
+  // Nonsense passes as a whole to one operation, which refuses it. This is the operation of a known member,
+  // or else the first operation of the topic. The member `output` does not count, because its value is a
+  // parameter of a path. A text passes unchanged if it is no JSON, or is too long.
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
   ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],
@@ -187,7 +188,7 @@ for (const operation of OPERATION_NAMES) {
   for (const { by, name, topic = row.topic } of row.mqtt) {
     // The level `x` stands for each parameter: `players/{player}` becomes `players/x`.
     const baseTopic = topic.replaceAll(/\{\w+\}/g, 'x');
-    // `mute` knows the word `toggle`. `volume` passes it to its operation, which refuses it.
+    // `toggle` suits both topic levels: `mute` takes this word, and `volume` passes all texts on.
     const command = {
       word: { topic: baseTopic, payload: name },
       member: { topic: baseTopic, payload: JSON.stringify({ [name]: true }) },
@@ -226,7 +227,7 @@ test('settings of one thing replace each other, whatever their topic; deltas and
 
 /** The largest number of queues that have a running command. */
 const RUNNING_MAX = 16;
-/** Commands that wait, in all queues. */
+/** The largest number of commands that wait in all queues together. */
 const WAITING_MAX = 256;
 
 type Queueing = Partial<Omit<WaitingRequest, 'request'>>;
@@ -239,7 +240,7 @@ function waitingRequest(name: string, queueing: Queueing = {}): WaitingRequest {
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
 
-/** Makes queues whose commands end at `finish`. `describe` returns the text of a request in `begun`. */
+/** Makes queues whose running commands end when the test calls `finish`. `begun` has texts of `describe`. */
 function manualQueues(describe: (request: WaitingRequest) => string = nameOf) {
   const begun: string[] = [];
   /**
@@ -320,6 +321,7 @@ test('requests that act on a refused choice are dropped, also those of an older 
     [server, { delta: 0.1 }],
     [server, { output: 'C', volume: 0.2 }],
   ]);
+  // The first three commands choose the same output, so only one request for this choice waits.
   await finish();
   await finish(1, 'refused');
   assert.deepEqual(dropped, [
@@ -336,7 +338,7 @@ test('requests that act on a refused choice are dropped, also those of an older 
   ]);
 });
 
-test('the choice of a default output is dropped if its port is refused, but not if a later command chooses the same output', async () => {
+test('an output does not become the default after its port is refused, unless a later command chooses the same output', async () => {
   const output = 'audio/outputs/x';
   const command = [output, { port: 'line', volume: 0.9, default: true }] as const;
   const alone = queuesWith([command]);
@@ -406,7 +408,7 @@ test('neither volume nor mute of a command is set if its output is refused, and 
   ]);
 });
 
-test('if no more commands can wait, both output and volume of a command are refused, and replace no waiting volume', async () => {
+test('while no more commands can wait, a command with output and volume is refused as a whole, and the volume that waits stays', async () => {
   const status = new Deferred<number>();
   const { handle, requests, refusals } = handlerOf(() => status.promise);
   handle({ muted: true });
@@ -420,7 +422,7 @@ test('if no more commands can wait, both output and volume of a command are refu
   assert.deepEqual(volumes, ['["setServerVolume",{"volume":0.3}]']);
 });
 
-test('a command that is longer than a body may be is refused at once, in the words of the gateway, and does not wait', async () => {
+test('a command that is longer than a body may be does not wait, and is refused in the words of the gateway', async () => {
   const status = new Deferred<number>();
   const { handle, handleText, requests, refusals } = handlerOf(() => status.promise);
   handle({ muted: true });
@@ -450,6 +452,7 @@ test('long commands may wait until their sizes reach a bound, and even then a co
   const waitingCount = Math.floor(WAITING_SIZE_MAX / sizeOfEach);
   assert.equal(refusals.length, 20 - waitingCount);
   assert.match(refusals[0]?.text ?? '', /too-many-commands/);
+  // Nothing else is in the queue of this player, so the command need not wait.
   handleText('players/mpv/set', `{"volume":${' '.repeat(60_000)}0.1}`);
   assert.equal(requests.length, 2);
   status.resolve(202);
@@ -494,7 +497,7 @@ test('a volume of the default output is set at the output that was the default w
   ]);
 });
 
-test('a step or a mute of the default output, and a volume of a port or a profile, stay after the choice that they act on', async () => {
+test('a step, a mute or a volume is carried out between the choice before it and the choice after it', async () => {
   const defaults = await requestsInOrder(
     ['audio/outputs/B', { default: true }],
     ['audio/server', { delta: 0.1 }],
@@ -549,7 +552,7 @@ test('a flood of commands with `output` and `volume` ends with the last volume, 
   assert.deepEqual(requests, ['setDefaultOutput kitchen', 'setServerVolume {"volume":0.299}']);
 });
 
-test('a choice takes the place of the last waiting choice only if both are the same, and the newer sender counts', async () => {
+test('a choice takes the place of the last waiting choice only if both are the same, and keeps its own sender', async () => {
   const { add, begun, finish } = manualQueues((request) => `${nameOf(request)} of ${request.source.topic}`);
   assert.ok(add(waitingRequest('under way')));
   const choices = [
@@ -575,6 +578,7 @@ test('a setting replaces a waiting one if no choice is between them, and a choic
     ['audio/server', { output: 'D' }],
     ['audio/outputs/x', { volume: 0.6 }],
   );
+  // C replaces B, 0.3 replaces 0.2, and 0.5 replaces 0.4. D does not replace C, nor does 0.6 replace 0.3.
   assert.deepEqual(requests, [
     'setDefaultOutput C',
     'setOutputVolume x {"volume":0.3}',
@@ -584,7 +588,7 @@ test('a setting replaces a waiting one if no choice is between them, and a choic
   ]);
 });
 
-test('only 16 queues run at a time, the others wait, and a newer setting replaces a waiting one', async () => {
+test('only 16 queues run at a time, and in a queue that waits a newer setting replaces the older one', async () => {
   const { add, begun, finish } = manualQueues();
   const requests = Array.from({ length: 40 }, (_, index) =>
     waitingRequest(`unit ${index}`, { setting: `run ${index}`, queue: `unit ${index}` }),

@@ -18,7 +18,7 @@ test('the choice of the default output has the same names as the volumes of the 
     value_template: valueTemplate,
     command_template: commandTemplate,
   } = components['default_output'] ?? {};
-  // `WHOLE_NODE` has the first two outputs.
+  // `WHOLE_NODE` has the first two outputs. The id 12 follows the label of the second `Hall`.
   const labelsByName = {
     alsa: 'Living room',
     kitchen: 'Kitchen',
@@ -52,6 +52,7 @@ test('an output is called by its label, and its slider ends at the limit of the 
   assert.deepEqual(sliderWith({}), ['DAC volume', 100, '100']);
   assert.deepEqual(sliderWith({ label: 'Radio', nick: 'USB' }), ['Radio volume', 100, '100']);
   assert.deepEqual(sliderWith({ label: ' '.repeat(3) }), ['dac volume', 100, '100']);
+  // In floating point, 0.55 * 100 is above 55, and 0.57 * 100 is below 57.
   assert.deepEqual(sliderWith({ volume_limit: 0.55 }), ['DAC volume', 55, '55']);
   assert.deepEqual(sliderWith({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
@@ -64,7 +65,7 @@ test('an output whose limit is 0 has a sensor instead of a slider', () => {
   assert.equal(components['output_dac_mute']?.['platform'], 'switch');
 });
 
-test('the later of two outputs or cards with the same name has its id in its topic, name and option, and no unique id occurs twice', () => {
+test('if two outputs or cards have the same name, the later one has its id in its topic, name and option', () => {
   // Each label ends with the output's name, because both descriptions are the same (audio/output-labels.ts).
   const outputsOfOneName = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall', label: 'Hall (hall)' })),
@@ -97,7 +98,7 @@ test('the later of two outputs or cards with the same name has its id in its top
   assert.equal(new Set(ids).size, ids.length, 'each id is unique');
 });
 
-test('an input is a slider and a switch that have its description, and two inputs of one name can be told apart', () => {
+test('an input has a slider and a switch with its description, and the later of two inputs with one name also with its id', () => {
   const input = (id: number) =>
     put('audio.inputs', `${id}`, { id, name: 'mike', description: 'Microphone', volume: 0.5, muted: false });
   const inputEntities = (settings: { readonly control: boolean }) =>
@@ -122,7 +123,7 @@ test('an input is a slider and a switch that have its description, and two input
   );
 });
 
-test('players and Bluetooth devices of one name can be told apart', () => {
+test('the entities of players and Bluetooth devices with one name have different names', () => {
   const players = ['a', 'b'].map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
   const devices = ['AA:BB:CC:DD:EE:01', 'AA:BB:CC:DD:EE:02'].map((address) => ({ address, name: 'Box' }));
   const node = new AnnouncedNode({}, [
@@ -192,7 +193,7 @@ test('Bluetooth has two switches and a button, and each known device has two sen
   assert.equal(bluetoothEntities(forgotten).length, 3, 'only the entities of Bluetooth itself are left');
 });
 
-test('the slider of the default output ends at the limit of this output, also after another output became the default; the mute of the default output is a switch', () => {
+test('the default output has a slider that ends at the limit of the present default output, and a switch for its mute', () => {
   const kitchen = put('audio.outputs', '2', output(2, 'kitchen', { volume_limit: 0.6 }));
   const node = new AnnouncedNode({}, [...WHOLE_NODE, kitchen]);
   const sliderMax = () => node.message().components['default_output_volume']?.['max'];
@@ -210,7 +211,7 @@ test('the slider of the default output ends at the limit of this output, also af
 });
 
 test('a player has a cover, a volume, a stop button and a switch of shuffle', () => {
-  // The name of `PLAYER` in its topic. Its key is `mpv`.
+  // The topics of `PLAYER` have this name. The keys of its entities have `mpv` instead.
   const playerName = 'mpv.instance-1';
   const records = [...WHOLE_NODE, health('players', 'up'), put('players', PLAYER.bus_name, PLAYER)];
   const playerEntities = (settings: { readonly control: boolean }) => {
@@ -273,6 +274,8 @@ test('the device has the hardware address of the first interface that has one', 
   assert.equal(new AnnouncedNode().message().device['connections'], undefined);
 });
 
+// A URL has an address, preferably of IPv4. It has the node's name only if other machines can reach the node
+// at no address, or only at link-local ones.
 for (const [listening, eth0Addresses, url] of [
   [['127.0.0.1'], [HOUSE_IPV4], 'http://living.local:8018/ui'],
   [['127.0.0.1', '192.168.1.5'], [HOUSE_IPV4], 'http://192.168.1.5:8018/ui'],
@@ -294,8 +297,8 @@ for (const [listening, eth0Addresses, url] of [
 
 /**
  * On the left are the names of players, on the right their keys. Blanks separate several names or keys. HASH
- * stands for eight hexadecimal digits. It keeps a key unique in which a character was replaced. The second
- * player `vlc` is called `vlc 2`.
+ * stands for eight hexadecimal digits, which follow if a character of the name was replaced. In the last row
+ * `vlc.instance7` is the second player `vlc`, so its key is made from `vlc 2`.
  */
 const KEYS: Readonly<Record<string, string>> = {
   vlc: 'vlc',

@@ -1,6 +1,6 @@
 // Tests connections to a broker and to a web server that are far away, where an attempt takes a second.
-// Node.js usually gives up an address after 250 ms if the name has another address. So the name of each
-// server also has a dead address.
+// Node.js usually gives up an address after 250 ms, but only if another address follows. So each server's
+// name has a dead address behind the server's own.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -159,7 +159,7 @@ test('a refused command is an event with its topic and its reason', () => {
 
 test('the rendered option of a select is one of its options, whatever blanks a name has', () => {
   // Home Assistant removes blanks from both ends of the rendered option. Python, in which it is written,
-  // counts `\u0085` and `\u001c` as blanks, too.
+  // counts `\u0085` and `\u001c` as blanks, too. The second name is cut behind its blank.
   const names = [' USB Audio ', `${'x'.repeat(99)} y`, '\u0085Next\u001c', 'Two\nlines', 'Hall', 'Hall', ' '];
   const outputs = names.map((description, index) =>
     put('audio.outputs', `${10 + index}`, output(10 + index, `sink-${index}`, { description })),

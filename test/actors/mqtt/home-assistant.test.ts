@@ -71,7 +71,7 @@ test('a node that takes no commands shows the state of each switch as a binary_s
   const { components } = new AnnouncedNode({}, EVERYTHING).message();
   const switches = Object.keys(components).filter((key) => components[key]?.['platform'] === 'switch');
   const { components: readOnly } = new AnnouncedNode({ control: false }, EVERYTHING).message();
-  // The connection of a Bluetooth device has a binary_sensor of its own anyway.
+  // A switch that connects a Bluetooth device needs none: the device has a binary_sensor in either case.
   const sensorKeys = switches.map((key) => (/^bluetooth_[0-9A-F]{12}$/.test(key) ? `${key}_connected` : key));
   const keysWithoutSensor = sensorKeys.filter((key) => readOnly[key]?.['platform'] !== 'binary_sensor');
   assert.deepEqual(keysWithoutSensor, []);

@@ -60,6 +60,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     const node = simulatedNode(t, { url: broker.url });
     await node.up();
     await broker.end();
+    // `/./` matches any reason.
     await node.connecting(/./);
     changeOutputs(node);
 
@@ -86,6 +87,8 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
   test('reports once that its broker refuses name and password, however often it tries', async (t) => {
     const passwordHash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
+    // The hash is of another password. `\ufeff` is a byte order mark, which editors do not display, so the
+    // bridge names it.
     const files = { secret: '\ufeffwrong\n', users: passwordHash };
     // `DIR` becomes the directory of the broker (mosquitto.ts).
     const broker = await startTestBroker(t, { anonymous: false, files, lines: ['password_file DIR/users'] });
@@ -94,8 +97,8 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await node.connecting(
       /(Not authorized|Bad User Name).* \(mqtt.passwordFile: .*: it begins with a byte order mark\)$/i,
     );
-    // The broker logs a refusal before the bridge has read it. The bridge tries a third time only when it has
-    // read the second refusal.
+    // The bridge tries again only after it has read a refusal. So at the third refusal in the broker's log,
+    // the bridge has read two, and could have reported both.
     await until(
       'the bridge has tried a third time',
       () => occurrencesIn(broker.log(), 'not authorised') >= 3,
@@ -222,6 +225,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     );
     const states = new Set(node.statuses.map(({ state }) => state));
     assert.deepEqual(states, new Set(['up']), 'no connection has ended');
+    // The lines are for the device message and for the output. The refusal is dropped without a line.
     assert.equal(node.logged.length, 2, 'one line for each topic that is left out');
   });
 

@@ -25,7 +25,7 @@ test('the oldest messages are dropped if more than 256 wait', () => {
   assert.deepEqual(leftOf(messages), messages.slice(300 - 256));
 });
 
-test('the oldest messages are dropped if topics, texts and correlation data of all that wait are too long together', () => {
+test('the oldest messages are dropped if the messages that wait are too large together, by topics, texts or correlation data', () => {
   const long = 'x'.repeat(60_000);
   const longMessages: readonly PassingMessage[] = [
     { topic: long, text: '' },
@@ -43,7 +43,7 @@ test('the oldest messages are dropped if topics, texts and correlation data of a
 
 test('after messages were dropped or sent, as many may wait as before', () => {
   const passing = new PassingMessages();
-  // The bound is 1 Mi, so two of these messages may wait.
+  // The bound is 1 Mi, so two of these messages may wait, and eight of the ten are dropped.
   const message = { topic: 'T/error', text: 'x'.repeat(500_000) };
   for (let count = 0; count < 10; count += 1) passing.add(message);
   assert.deepEqual(passing.takeNext(acceptsAll), message);

@@ -1,5 +1,5 @@
-// Tests until when the probe of a branch reads. The scripted broker keeps no order between retained messages
-// and its replies.
+// Tests how long the probe of a branch reads. The scripted broker may send retained messages before or after
+// its replies, because some real brokers send them before, and EMQX may send them after.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -63,10 +63,7 @@ test('a retained message that comes late is read if it comes before the probe ge
   assert.deepEqual(topics, [KITCHEN.topic]);
 });
 
-/**
- * Starts a probe that has its question back already. The broker EMQX may send the question before the
- * retained messages.
- */
+/** Starts a probe that gets its question back before all retained messages. EMQX may send them so late. */
 function probeWithQuestion() {
   const clock = new ManualClock();
   let deliver: (message: BrokerMessage) => void = () => undefined;
@@ -79,7 +76,7 @@ function probeWithQuestion() {
     return { publish };
   };
   const result = probedTopics(startBroker, clock);
-  /** Sends a retained message, after which the probe waits anew. */
+  /** Sends a retained message 1 ms before the probe would end, so that the probe waits anew. */
   const deliverLate = async (topic: string): Promise<void> => {
     await until('the probe waits for more', () => clock.timers === 1);
     clock.advance(QUIET_MS - 1);

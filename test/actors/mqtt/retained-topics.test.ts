@@ -52,8 +52,8 @@ test('the status is published at the start of a connection if nobody has answere
     [statusTopic, 'online'],
   ]);
   const otherDeviceOwner = undefined;
-  // The broker still retains an earlier claim of the branch, but no owner has answered. Another node may
-  // have asked at the same time, and the status is the answer to it.
+  // The broker still retains an earlier claim of the branch, but no owner has answered the probe's question.
+  // Another node may have sent the same question meanwhile. That node waits for our status as the answer.
   const isLeftover = true;
   node.topics.beginConnection(retained, otherDeviceOwner, isLeftover);
   assert.ok(nextPublications(node).includes('status=online'));
@@ -112,7 +112,7 @@ test('the topic of the upgrade has its extra members only if the text is short e
   }
 });
 
-test('topics whose text is too large are reported; a device message that is too large is not emptied, and delays no removal', () => {
+test('a device message that is too large is only reported: it is not emptied, and no removal waits for it', () => {
   const node = new AnnouncedNode();
   const { deviceTopic: device } = node.topics;
   const retained = new Map([
@@ -142,8 +142,9 @@ const defaultOutput = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
 /**
- * Publishes until nothing is out of date. Returns a line for each round, with the topics of the round. In the
- * line, `no TOPIC` is a topic that is emptied, and `device: OUTPUTS` is the device message.
+ * Publishes until nothing is out of date. Returns a line for each round, with the topics of the round. In
+ * the line, `no TOPIC` is a topic that is emptied. `device: OUTPUTS` is the device message, with the outputs
+ * that it offers as default output.
  */
 function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
   node.publishRecords(...changes);
@@ -163,9 +164,10 @@ function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): re
 
 test('the device message comes before the removal of an output, and before a default output that has returned', () => {
   const node = publishedNode({ homeAssistant: true });
-  // The first device message has only the `platform` of the removed entities. The second one does not have
-  // these entities at all (home-assistant.ts). The default output has other options in the first message, so
-  // Home Assistant must receive `audio/server` once more after it.
+  // The first device message removes the entities of the output: it has only their `platform`. The topic of
+  // the output is emptied after that. The second device message omits these entities (home-assistant.ts).
+  // Home Assistant must receive `audio/server` once more, because the first message also changes the options
+  // of the default output.
   const removal = ['device: Living room', 'audio/server; no audio/outputs/kitchen; device: Living room'];
   assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), removal);
 
@@ -235,6 +237,8 @@ test('no topic waits for a device message that the broker refuses', () => {
 test('no topic waits for a default output that is not listed, with Home Assistant or without', () => {
   const roundsOf = (homeAssistant: boolean) =>
     publishInRounds(publishedNode({ homeAssistant }), defaultOutput('nosuch'), drop('audio.outputs', '2'));
+  // The second round repeats `audio/server`, because the device message has changed the options of the
+  // default output.
   const expected = [
     'audio/server; device: Living room',
     'audio/server; no audio/outputs/kitchen; device: Living room',
@@ -257,6 +261,8 @@ test('the default output is published again after the device message if an outpu
 test('the volume of the default output is published again after a device message in which its slider has another maximum', () => {
   const node = publishedNode({ homeAssistant: true });
   publishInRounds(node, put('audio.outputs', '1', output(1, 'alsa', { volume_limit: 0.4 })));
+  // `kitchen` has no volume limit, so the slider gets another maximum. The first round has the device
+  // message.
   const [, ...later] = publishInRounds(node, defaultOutput('kitchen'));
   assert.deepEqual(later, ['audio/server']);
 });

@@ -251,11 +251,12 @@ test('a refusal goes to no response topic that has wildcards or control characte
   );
 });
 
-test('a status that others overwrite, as the will of a lost connection does, is published again', async (t) => {
+test('the status is published again if another client, or the will of a lost connection, has overwritten it', async (t) => {
   const broker = new ScriptedBroker();
   await startServing(t, broker);
   assert.ok(broker.filters.includes(`${BRANCH}/status`));
   const statusCount = () => broker.published.filter((topic) => topic === `${BRANCH}/status`).length;
+  // A retained `offline` was published before the bridge subscribed.
   for (const retained of [false, true]) {
     const countBefore = statusCount();
     broker.deliver(`${BRANCH}/status`, 'offline', { retained });
@@ -293,7 +294,7 @@ test('a refused subscription is requested again every ten minutes, because the a
   const node = await startServing(t, broker, { clock });
   const device = { components: { x: { availability: [{ topic: status }] } } };
   broker.deliver(DEVICE_TOPIC, JSON.stringify(device));
-  /** Ends the pause between two rounds, because `reason` changes only when a round ends. */
+  /** `reason` changes only when a round ends, so the clock ends the pause before the next round. */
   const isNamedAfterNextRound = (): boolean => {
     clock.advance(ROUND_GAP_MS);
     return node.reason.includes(`left out: ${status}`);
@@ -306,7 +307,7 @@ test('a refused subscription is requested again every ten minutes, because the a
   assert.equal(broker.filters.filter((filter) => filter === status).length, 2);
 });
 
-/** A node whose record of `GET /server` changes with `server`. */
+/** The test changes `server`, from which the node makes its answers to `GET /server`. */
 async function startChangingNode(t: TestContext) {
   const broker = new ScriptedBroker();
   const server = { hostname: SERVER.hostname, bluetooth: false };
@@ -329,7 +330,7 @@ async function startChangingNode(t: TestContext) {
   return { broker, node, server, untilPublished, requestCount };
 }
 
-test('the topic `server` follows at once when a part is enabled or disabled, and is not read for other changes', async (t) => {
+test('the record of the topic `server` is requested at once when a part is enabled or disabled, and not at other changes', async (t) => {
   const { node, server, untilPublished, requestCount } = await startChangingNode(t);
   server.bluetooth = true;
   node.publishRecords(health('bluetooth', 'connecting'));
@@ -358,6 +359,7 @@ test('the topic `server` has a changed hostname after the next change of a recor
 });
 
 test('a connection reports that the broker has answered a ping', async (t) => {
+  // This broker requires a ping each second. It sends its messages only if `flood` is called.
   const broker = await startFloodingBroker(commandsOfAllKinds(BRANCH), { serverKeepAlive: 1 });
   t.after(() => broker.stop());
   let pongs = 0;

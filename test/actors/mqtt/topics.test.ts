@@ -31,13 +31,13 @@ test('the identifier is read from the file of the machine-id, if the file has a 
   }
 });
 
-for (const [owner, text] of [
+for (const [owner, pattern] of [
   ['me', /another tonearm on this machine/],
   ['you', /another node, you: set mqtt\.topic/],
   // The musical note is two UTF-16 units, the 64th and the 65th. Only 64 units are allowed
   // (`NAME_MAX_CHARACTERS` in topics.ts), and a character is not cut in two.
   [`${'x'.repeat(63)}🎵`, /another node, x{63}\.\.\.: set/],
 ] as const) {
-  test(`for a node with the identifier me, the owner ${owner} of its branch is called: ${text}`, () =>
-    assert.match(ownerText(owner, 'me'), text));
+  test(`on a node with the identifier me, the text about the owner ${owner} of a branch matches ${pattern}`, () =>
+    assert.match(ownerText(owner, 'me'), pattern));
 }

@@ -15,7 +15,7 @@ import { type Properties, ScriptedPlayer } from './scripted-player.js';
 /** Records players by a short name: `vlc` for `org.mpris.MediaPlayer2.vlc`. */
 export class PlayersRecorder extends Recorder {
   readonly positions: PlayerPosition[] = [];
-  /** The players that have been published as playing, in the order of their first such records. */
+  /** The players that have been published as playing, in the order in which they began. */
   readonly begun = new Set<string>();
 
   override put(collection: Collection, key: string, json: string): void {
@@ -48,8 +48,8 @@ export class PlayersRecorder extends Recorder {
 }
 
 /**
- * `prepare` starts players that are there before the backend. `dataHome` is the XDG_DATA_HOME of the bus.
- * Resolves when the backend is up. `untilUp` replaces this wait.
+ * Resolves when `untilUp` does; by default that is when the backend is up. `prepare` starts players that are
+ * there before the backend. `dataHome` is the XDG_DATA_HOME of the bus.
  */
 export async function startBackend(
   t: TestContext,

@@ -31,16 +31,16 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 const runProgram = promisify(execFile);
 const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
-/** Players that are published. */
+/** At most this many players are published. */
 const PLAYERS_MAX = 32;
-/** Tracks that commands find, besides the last one. */
+/** Commands find this many tracks from the beginning of a list, and the last track. */
 const TRACKS_OF_COMMANDS_MAX = 20_000;
-/** Commands of one player that may be under way. */
+/** At most this many commands of one player may be under way. */
 const COMMANDS_MAX = 8;
 /** The bus's answer to a request for a name that another connection owns: the request is in the queue. */
 const IN_QUEUE = 2;
 
-test('a name whose service the bus could start is no player, and the service is not started', async (t) => {
+test('a name without an owner is no player, and no command starts the service that the bus has for the name', async (t) => {
   const dataHome = temporaryFolder(t);
   mkdirSync(join(dataHome, 'dbus-1/services'), { recursive: true });
   const name = busNameOf('playerctld');
@@ -116,6 +116,7 @@ test('two connections of a process are one player only if one has the name of th
   const { bus, recorder } = await startBackend(t, async (onBus) => {
     for (const name of [longName, 'vlc', ...others]) await startPlayer(onBus, name);
   });
+  // All connections are of this process. The names `vlc` and `longName` are one player.
   await until('all players are published', () => recorder.names.length === 4);
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
 
@@ -194,7 +195,7 @@ test('a player that answers with errors is published, with its tracklist, as soo
   await recorder.until('the player is published', 'early', (record) => record.tracklist_supported);
 });
 
-test('playerctld that answers with errors at first is not listed when it answers without errors', async (t) => {
+test('playerctld is not listed, even if it answers with errors at first', async (t) => {
   const { bus, recorder, start } = await startBackend(t);
   const repeater = await ScriptedPlayer.connect(t, bus);
   repeater.properties[PLAYERCTLD_INTERFACE] = { PlayerNames: new Variant('as', []) };
@@ -215,6 +216,7 @@ test('a player that hangs delays neither the start nor other players, and keeps 
   const { backend, recorder, start } = await startBackend(t, prepare, { callDeadlineMs: 2_000 });
   assert.deepEqual(recorder.published, ['up']);
 
+  // `hung` has answered no reading. `mute` answers the first reading, and then hangs.
   const player = await start('mute');
   for (const member of ['GetAll', 'Play']) player.misbehaviours.set(member, 'hang');
   player.change({ Volume: new Variant('d', 0.7), PlaybackStatus: new Variant('s', 'Playing') });
@@ -237,7 +239,7 @@ test('a player that hangs delays neither the start nor other players, and keeps 
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
-test('a player whose tracklist hangs is published without it; malformed signals and answers change nothing', async (t) => {
+test('a player is published even if its tracklist hangs, or if signals and answers of the tracklist are malformed', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.hungInterface = TRACKLIST_INTERFACE;
@@ -314,7 +316,7 @@ test('a track is added at the end if `after_track` is empty, and before the firs
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: 'NoTrack' })), 'no-such-track');
 });
 
-test('32 players are published, another player follows when one leaves, and the surplus is logged once', async (t) => {
+test('if there are more than 32 players, another one is published when one leaves, and the log reports only once that there are too many', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const names = Array.from({ length: PLAYERS_MAX + 3 }, (_, index) => `p${index}`);
   const players = new Map<string, ScriptedPlayer>();
@@ -340,6 +342,7 @@ test('a name that appears and disappears all the time, even if its player hangs,
     // All names change at once, so that the bus sends its signals as fast as it can.
     const names = Array.from({ length: 200 }, (_, index) => `f${index}`);
     const nameChanges = names.flatMap((name) => [flapper.requestName(name), flapper.releaseName(name)]);
+    // Each of the other players gets as many commands as may be under way.
     const commandedNames = Array.from({ length: COMMANDS_MAX }, () => others).flat();
     const answers = commandedNames.map((name) => backend.handle({ do: 'next', player: busNameOf(name) }));
     const refused = (await Promise.all(answers)).filter(({ ok }) => !ok);
@@ -352,6 +355,7 @@ test('a name that appears and disappears all the time, even if its player hangs,
   assert.deepEqual(recorder.names, [...others, 'flapper']);
 });
 
+/** The bus itself sends `NoReply` if a player leaves before its answer. */
 const FAULTS_OF_ERRORS: readonly (readonly [error: string, fault: string])[] = [
   ['org.mpris.MediaPlayer2.Error', 'refused'],
   ['org.freedesktop.DBus.Error.UnknownMethod', 'refused'],
@@ -404,6 +408,7 @@ test('each command becomes the call that belongs to it, and a player gets no cal
   player.change({ CanControl: new Variant('b', false) });
   await recorder.until('the player has no control', 'scripted', (record) => !record.capabilities.can_control);
   for (const [command, call] of rows) assert.equal(faultOf(await backend.handle(command)), 'not-able', call);
+  // The player is read again before a refusal (fresh-facts.test.ts). These calls are no commands.
   const newCommands = player.calls.slice(callsBefore).filter((call) => !call.startsWith('GetAll'));
   assert.deepEqual(newCommands, []);
 });
@@ -427,7 +432,7 @@ test('a command that throws no longer counts among the commands under way', asyn
   const { backend, start } = await startBackend(t);
   await start('scripted');
   const target = { player: busNameOf('scripted') };
-  // The gateway refuses such a command, so it stands for a defect.
+  // The gateway lets no such command through. Here the command stands for a defect that throws.
   const broken = { do: 'nonsense', ...target } as unknown as PlayersCommand;
   for (let attempt = 0; attempt <= COMMANDS_MAX; attempt += 1) await assert.rejects(backend.handle(broken));
   assert.deepEqual(await backend.handle({ do: 'play', ...target }), { ok: true, value: {} });
@@ -446,6 +451,7 @@ test('metadata with a title of 1 MB and a cover of 10 MB is published with a sho
 
   player.change({ Volume: new Variant('d', 0.6) });
   await recorder.until('the change is published', 'large', ({ volume }) => volume === 0.6);
+  // The bytes of this cover are all zero, so they are no image.
   assert.equal(faultOf(await backend.handle({ do: 'cover', player: busNameOf('large') })), 'no-cover');
 });
 

@@ -9,7 +9,7 @@ import { playersToSilence } from '../../../src/actors/players/silence.js';
 import { ManualClock } from '../../manual-clock.js';
 import { settle } from '../units/scripted-manager.js';
 
-test('a player that began later is not silenced, even while it is not certain that it plays', () => {
+test('the player that began last is not silenced, even if it is not certain yet that it has begun', () => {
   const certain = { published: { isPlaying: true }, beginning: new Beginning() };
   const uncertain = { published: { isPlaying: true }, beginning: new Beginning() };
   // No reading confirms that the player `uncertain` plays.
@@ -17,6 +17,7 @@ test('a player that began later is not silenced, even while it is not certain th
   uncertain.beginning.note(readings);
   const uncertainBeganMs = 20;
   assert.equal(uncertain.beginning.takeCertain(readings, uncertainBeganMs), undefined);
+  /** The players that are silenced if `certain` began at this time. */
   const silencedBy = (certainBeganMs: number) =>
     playersToSilence([certain, uncertain], certain, certainBeganMs);
   assert.deepEqual(silencedBy(uncertainBeganMs - 10), []);

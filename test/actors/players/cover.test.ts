@@ -19,6 +19,7 @@ import { faultOf } from '../recorder.js';
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const PNG_OF_10_MB = Buffer.concat([PNG, Buffer.alloc(10 << 20)]);
 const OTHERS_UID = 65_534;
+/** This is the largest size of a cover (`COVER_MAX_BYTES` in cover.ts). */
 const MAX_BYTES = 8 << 20;
 
 const folder = temporaryFolder({ after });
@@ -40,7 +41,7 @@ function createFifo(name: string): string {
   return join(folder, name);
 }
 
-/** `truncate` also makes a file longer. */
+/** Creates a PNG of this size: `truncateSync` also makes a file longer, with zeros. */
 function createImageOf(sizeBytes: number, name: string): string {
   const path = createFile(name, PNG);
   truncateSync(path, sizeBytes);
@@ -60,6 +61,7 @@ const IMAGES: readonly (readonly [type: string, beginning: string])[] = [
 for (const [type, beginning] of IMAGES) {
   test(`a file that begins with ${beginning} is ${type}, in a data: URL too`, async () => {
     const bytes = Buffer.from(beginning, 'hex');
+    // The name has a `%41`, which must not be decoded to `A`.
     const url = urlOf(createFile(`ünïcode %41 ${beginning}`, bytes));
     const base64 = bytes.toString('base64');
     const percentEscapes = bytes.toString('hex').replace(/../g, (digits) => `%${digits}`);
@@ -159,7 +161,7 @@ test('a cover of another user is served only if every user may read it', needsRo
 
 test('a cover that shrinks while it is read is not found', async (t) => {
   const path = createFile('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
-  // Node.js exports no class of file handles, so the prototype is that of a handle.
+  // Node.js exports no class of file handles, so their prototype is taken from an object.
   const handle = await open(path);
   await handle.close();
   const fileHandlePrototype = Object.getPrototypeOf(handle) as typeof handle;
@@ -222,7 +224,7 @@ const OPEN_REQUESTS_MAX = 32;
 const METADATA = { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` };
 const PLAYER = { owner: ':1.7', facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: METADATA }) };
 
-test('a request for a cover that hangs is answered after 4 s; one cover is read at a time, and 32 requests may be open', async () => {
+test('while the reading of one cover hangs, up to 32 requests are open, and each is answered after 4 s', async () => {
   const clock = new ManualClock();
   let calls = 0;
   const call = () => {

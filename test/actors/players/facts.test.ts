@@ -24,7 +24,7 @@ const START = { date: 1_000_000, monotonic: 500 };
 const anchorOf = (positionUs: number | undefined): Anchor => ({ positionUs, moment: START });
 const momentAfter = (ms: number) => ({ date: START.date + ms, monotonic: START.monotonic + ms });
 
-test('numbers that are not finite or not exact are left out; a volume is rounded, and no position is negative', () => {
+test('a record omits numbers without an exact value, rounds the volume, and has no negative position', () => {
   const recordOf = (properties: Readonly<Record<string, unknown>>) => {
     const facts = withPlayerProperties(NOTHING_KNOWN, properties);
     return playerRecord('odd', facts, anchorOf(positionIn(properties)), { hasTracklist: false });
@@ -86,12 +86,13 @@ test('metadata is bounded per value and per player', () => {
 
   const { texts } = metadataOf(withValue('v'.repeat(5_000)));
   const units = Object.entries(texts).flat().join('').length;
-  // One more entry would not fit, and an entry is shorter than two values.
+  // The units that are left are too few for one more entry, which is a key and a value.
   const unitsLeft = TEXTS_MAX_UNITS - units;
   assert.ok(unitsLeft >= 0 && unitsLeft < 2 * VALUE_MAX_UNITS, `${unitsLeft} units are left`);
   assert.ok(Object.values(texts).every((text) => text.length === VALUE_MAX_UNITS));
 
   assert.equal(Object.keys(metadataOf(withValue('v')).texts).length, ENTRIES_MAX);
+  // A key has at most 256 units (`KEY_MAX_UNITS` in metadata.ts).
   const tooLongKey = 'k'.repeat(300);
   assert.deepEqual(Object.keys(metadataOf({ [tooLongKey]: 'v' }).texts), []);
 
@@ -155,6 +156,7 @@ test('a jump of the date changes no position, and is noticed', () => {
   assert.equal(reckonPosition(anchorOf(0), motion, afterJump), 1_000_000);
   assert.ok(wasDateSet(anchorOf(0), afterJump), 'date and monotonic time differ');
   assert.ok(!wasDateSet(anchorOf(0), momentAfter(1e9)), 'date and monotonic time agree');
+  // The new anchor has the new date, and leads to the same positions.
   assert.deepEqual(anchorAt(anchorOf(0), motion, afterJump), { positionUs: 1_000_000, moment: afterJump });
 });
 

@@ -83,11 +83,13 @@ test('the answer to a command is "no-such-player" if the player leaves before th
   const answer = backend.handle({ do: 'play', ...target });
   await until('the player is being read again', () => player.calls.at(-1) === `GetAll ${PLAYER_INTERFACE}`);
 
-  // This change waits to be published. It must not be published after the player has left.
+  // This change waits to be published. The command publishes such changes before its answer, but must not
+  // do so after the player has left.
   player.change({ Volume: new Variant('d', 0.9) });
   await player.releaseName('scripted');
   assert.equal(faultOf(await answer), 'no-such-player');
   assert.deepEqual(recorder.names, []);
+  // The records of a player are dropped together, and that of the tracklist is the last one.
   assert.equal(recorder.published.at(-1), 'drop players.tracklist scripted');
 });
 
@@ -103,7 +105,7 @@ test('eight commands that come at the same time and would be refused share the r
   assert.ok(readings.length <= 3, `${readings.length} readings`);
 });
 
-test('a tracklist, its tracks, whether it can be edited and the URI schemes are read before a refusal', async (t) => {
+test('the tracklist, its tracks, `CanEditTracks` and the URI schemes are read again before a refusal', async (t) => {
   const { bus, backend, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.start(t, bus);
   await recorder.until('the player is published', 'scripted', () => true);
@@ -126,6 +128,7 @@ test('a tracklist, its tracks, whether it can be edited and the URI schemes are 
   assert.equal(await faultOfCommand(add), 'not-able');
 
   player.properties[TRACKLIST_INTERFACE] = { ...tracklistOf('/t/1'), CanEditTracks: YES };
+  // The player has no URI schemes yet.
   assert.equal(await faultOfCommand(add), 'bad-value');
 
   player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };

@@ -29,8 +29,9 @@ function changeSilently(player: ScriptedPlayer, properties: Properties): void {
 }
 
 /**
- * Starts a player, and lets it play for 3 s. The test moves the clock; waits of at most 500 ms are real. Each
- * requested reading begins with such a wait, so `requestCount` counts a request at once.
+ * Starts a player, and lets it play for 3 s. The test moves the clock, but waits of at most 500 ms are real.
+ * There is such a wait before each requested reading (`READ_PAUSE_MS` in player.ts). So no reading was
+ * requested while `requestCount` stays the same.
  */
 async function startPlaying(t: TestContext, properties: Properties) {
   const manual = new ManualClock();
@@ -143,8 +144,8 @@ for (const [what, more] of TRACK_IDS) {
   test(`if tracks have ${what}, the next track is published at its beginning`, async (t) => {
     const { manual, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 240, more) });
     manual.advance(NEARLY_WHOLE_TRACK_MS);
-    // From now on the player answers no reading. An earlier answer may still arrive after the first signal,
-    // and bring back the old track. So the signal is repeated.
+    // From now on the player answers no reading. The answer to an earlier reading may still arrive after the
+    // first signal, and bring back the old track. So the signal is repeated.
     player.hungInterface = PLAYER_INTERFACE;
     const next = await until('the track is published', () => {
       player.change({ Metadata: trackMetadata('Two', 180, more) });
@@ -164,7 +165,10 @@ for (const [what, more] of TRACK_IDS) {
   });
 }
 
-/** `commandedIds` has the `track_id` of each of the three commands; undefined if the command has none. */
+/**
+ * `commandedIds` has the `track_id` of each of the three commands; undefined if the command has none. All
+ * these values are accepted for a track without a usable id (`positionRefusalOf` in players/commands.ts).
+ */
 type UnusableId = readonly [
   what: string,
   id: Variant | undefined,
@@ -182,7 +186,7 @@ for (const [what, id, commandedIds] of UNUSABLE_IDS) {
     });
     moveTo(20);
     // The scripted player stays at 20 s, whatever it is commanded. The last position is beyond the end of
-    // the track, so the end is set.
+    // the track. A seek to it would begin the next track, so the player seeks to the end, at 60 s.
     for (const [index, seconds] of [50, 5, 90].entries()) {
       const command = { do: 'position', ...target, position: seconds * SECOND_US } as const;
       const commandedId = commandedIds[index];
@@ -251,7 +255,7 @@ test('no position is set if the player does not answer which track it has', asyn
   assert.ok(!player.calls.some((call) => call.startsWith('SetPosition')));
 });
 
-test('a command to set the position of a player without track and position is refused', async (t) => {
+test('a command to set the position is refused if the player has neither a track nor a position', async (t) => {
   const { backend, player } = await startPlaying(t, {});
   player.properties[PLAYER_INTERFACE] = { CanSeek: new Variant('b', true) };
   // The signal only makes the backend read the player again.

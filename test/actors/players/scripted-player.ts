@@ -106,7 +106,10 @@ export class ScriptedPlayer {
     this.announce(properties);
   }
 
-  /** Sends PropertiesChanged. */
+  /**
+   * Sends PropertiesChanged, but does not change `properties`. `invalidated` names properties whose new
+   * values the signal lacks.
+   */
   announce(properties: Properties, invalidated: readonly string[] = [], iface = PLAYER_INTERFACE): void {
     this.emit(PROPERTIES, 'PropertiesChanged', 'sa{sv}as', [iface, { ...properties }, [...invalidated]]);
   }
@@ -165,6 +168,7 @@ export class ScriptedPlayer {
   }
 
   #refuse(call: Message, errorName: string): void {
+    // The error is made from a reply, because dbus-next declares `Message.newError` wrongly.
     const reply = Message.newMethodReturn(call, 's', ['not today']);
     this.#reply(Object.assign(reply, { type: MessageType.ERROR, errorName }));
   }

@@ -86,7 +86,7 @@ async function startExclusive(t: TestContext, ...names: readonly string[]) {
   return { players, start, recorder };
 }
 
-test('players that play at the start play on until another player begins to play', async (t) => {
+test('players that play already when the backend starts play on until another player begins to play', async (t) => {
   const { players, start, recorder } = await startExclusive(t, 'one', 'two');
   const [one, two] = players as [ScriptedPlayer, ScriptedPlayer];
   const quiet = await start('quiet');
@@ -133,6 +133,8 @@ test('if a player signals a pause while it is read, an older answer with `Playin
   two.announce({}, ['Shuffle']);
   await until('two is being read', () => two.calls.includes(`GetAll ${PLAYER_INTERFACE}`, callsBefore));
   two.misbehaviours.clear();
+  // The signal makes the backend read the player again after the reading under way. The volume shows which
+  // state is published: 0.6 is in the old answer, 0.7 in the signal and in the next reading.
   two.change({ ...withStatus('Paused'), Volume: new Variant('d', 0.7) });
   await recorder.until('the signal is published', 'two', ({ volume }) => volume === 0.7);
   two.answerHung({ ...two.properties[PLAYER_INTERFACE], ...PLAYING, Volume: new Variant('d', 0.6) });
@@ -147,8 +149,8 @@ test('if a player signals a pause while it is read, an older answer with `Playin
 });
 
 test('a player that signals that it plays, and then hangs, silences the others', async (t) => {
-  // While a player plays, its record is published every 30 s, also without a change. The clock of this timer
-  // stands still.
+  // While a player plays, a timer of 30 s checks whether its record must be published. This check could
+  // silence the others, too, so the clock of this timer stands still.
   const stoppedClock = new ManualClock();
   const after: Clock['after'] = (ms, callback) =>
     (ms < 30_000 ? systemClock : stoppedClock).after(ms, callback);
@@ -191,7 +193,7 @@ test('if a player cannot be silenced, the log says that a player plays on beside
   );
 });
 
-test('if a player begins to play while the backend still waits at its start for a player that hangs, the others are silenced', async (t) => {
+test('a player that begins to play silences the others even while the start of the backend waits for a player that hangs', async (t) => {
   // At its start the backend waits up to a second for its players. The clock of this wait stands still, so
   // the start does not end.
   const stoppedClock = new ManualClock();

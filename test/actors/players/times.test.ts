@@ -83,7 +83,7 @@ test('if a player plays but repeats the position that it has announced, no jump 
   player.announceSeek(12_000_000);
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
-  // The other timer checks the date while a player plays (`CLOCK_CHECK_MS` in player.ts).
+  // One other timer is set while a player plays: it checks the date (`CLOCK_CHECK_MS` in player.ts).
   await until('the timer of the second reading is set', () => manual.timers > 1);
   /** Waits for the reading after `cause`. No signal announces the volume, so only a reading brings it. */
   const nextReading = async (volume: number, cause: () => unknown): Promise<void> => {
@@ -91,6 +91,7 @@ test('if a player plays but repeats the position that it has announced, no jump 
     await cause();
     await recorder.until('the reading is published', 'scripted', (record) => record.volume === volume);
   };
+  // When this reading is published, the position where playing began has been published, too.
   await nextReading(0.1, () => backend.handle({ do: 'volume', player: busNameOf('scripted'), volume: 0.1 }));
   const publishedBefore = recorder.positions.length;
 
@@ -116,10 +117,10 @@ test('the start of the backend waits a second for a player that hangs, and no lo
   await startBackend(t, (bus) => startHungPlayer(t, bus), { clock, untilUp });
 });
 
-test('a jump of the date is noticed within 30 s while a player plays, and changes only the record', async (t) => {
+test('while a player plays, a jump of the date is noticed within 30 s, and only the record is published again', async (t) => {
   const manual = new ManualClock();
   let dateShiftMs = 0;
-  // The test moves only the timer of 30 s; changes are gathered and published as usual.
+  // The test moves only the timer that checks the date every 30 s. Shorter waits are real.
   const after: Clock['after'] = (ms, callback) => (ms < 30_000 ? systemClock : manual).after(ms, callback);
   const clock: Clock = { ...manual, date: () => manual.date() + dateShiftMs, after };
   const { recorder, start } = await startBackend(t, undefined, { clock });
@@ -150,7 +151,8 @@ test('a jump of the date is noticed within 30 s while a player plays, and change
 
 test('a change of track is one event', async (t) => {
   const manual = new ManualClock();
-  // The test moves the timers that gather changes and that read the player again after a command or a change.
+  // The test moves two timers of player.ts: one gathers changes (50 ms), and the other is the pause before
+  // the next reading (100 ms).
   const after: Clock['after'] = (ms, callback) => (ms <= 100 ? manual : systemClock).after(ms, callback);
   const clock = { ...systemClock, monotonic: manual.monotonic, after };
   const { bus, backend, recorder } = await startBackend(t, undefined, { clock });
@@ -160,8 +162,9 @@ test('a change of track is one event', async (t) => {
     return recorder.record('scripted') !== undefined;
   });
 
-  // The first command causes a reading. The player answers in order, so this reading has ended when the
-  // second command has its answer. A change during the reading would cause another reading.
+  // When the changes come, no reading may be under way, because a change during a reading causes another
+  // reading. The first command causes a reading. The player answers in order, so this reading has ended when
+  // the second command has its answer.
   const next = () => backend.handle({ do: 'next', player: busNameOf('scripted') });
   assert.equal(faultOf(await next()), 'none');
   manual.advance(100);

@@ -38,7 +38,7 @@ async function startWeb(t: TestContext, answer: RequestListener, more: Partial<W
   return { fetch, port };
 }
 
-test('an image is fetched whole, from the address that was checked, and the request has the name of the server in Host', async (t) => {
+test('an image is fetched whole from the address that was checked, with the name from the URL in the header Host', async (t) => {
   let host: string | undefined;
   const image = Buffer.concat([PNG, Buffer.alloc(MAX_BYTES - PNG.length)]);
   const { fetch, port } = await startWeb(t, (request, response) => {
@@ -93,6 +93,7 @@ test('an image is fetched only if every address of the name is public, also afte
   };
   const { fetch, port } = await startWeb(
     t,
+    // The path `/inside.example` redirects to the host inside.example.
     ({ headers, url = '/' }, response) => {
       requestedHosts.push(headers.host);
       if (url === '/') response.end(PNG);
@@ -128,7 +129,7 @@ test('a name is looked up once: its address cannot change between the check and 
 
 /**
  * `authority` is the host, with the user and the password that stand before it in the URL. In a parsed URL
- * the port 80 is ''.
+ * the port 80 is ''. The web server of the test has another port.
  */
 const REFUSED_URLS: readonly (readonly [
   what: string,
@@ -181,7 +182,7 @@ for (const [what, answer] of [
   });
 }
 
-test('after 5 s the fetch gives up a name server that does not answer', async (t) => {
+test('after 5 s the fetch gives up if a name server does not answer', async (t) => {
   const clock = new ManualClock();
   let isAborted = false;
   const { fetch } = await startWeb(t, (_, response) => response.end(PNG), {
@@ -201,6 +202,7 @@ test('after 5 s the fetch gives up a name server that does not answer', async (t
 
 const COVER_URL = 'https://covers.example/1';
 const imageOf = (tag: string) => ({ tag, type: 'image/png', bytes: Uint8Array.from(PNG) });
+/** The address to which the answer redirects the client; '' if it does not. */
 const locationOf = (answer: Answer): string => {
   const cover = answer.ok ? answer.value.cover : undefined;
   return typeof cover === 'object' && 'location' in cover ? cover.location : '';
@@ -209,7 +211,9 @@ const locationOf = (answer: Answer): string => {
 const factsNaming = (url: string) =>
   withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
 
-/** A reader of covers that fetches with `fetch`. `read` reads the cover of a player that names `url`. */
+/**
+ * `read` reads the cover of a player that names `url`. `cachedTag`: the tag of the image that the client has.
+ */
 function readerWith(fetch: FetchCover, clock = new ManualClock()) {
   const call = () => Promise.reject(new Error('the player is called'));
   const reader = new CoverReader({ call }, clock, fetch);
@@ -271,7 +275,7 @@ test('a fetch that throws no longer counts among the fetches under way', async (
   assert.deepEqual(await read(COVER_URL), { ok: true, value: { cover: imageOf('a') } });
 });
 
-/** The addresses of the node, with the prefixes of its networks. */
+/** The addresses of the node. Their networks make 198.41.0.9 and 2a02:8070:1:2::99 private. */
 const OWN_NETWORKS = ['192.168.1.20/24', '198.41.0.5/24', '2a02:8070:1:2:3:4:5:6/64', 'fe80::1/64'];
 
 /** An address such as `64:ff9b::808:808` stands for the IPv4 address in its last 32 bits, here 8.8.8.8. */

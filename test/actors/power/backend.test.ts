@@ -38,7 +38,7 @@ const recordOrFault = (answer: Answer): unknown =>
   answer.ok ? JSON.parse(answer.value.text ?? 'null') : answer.error.fault;
 
 const ODD_ERROR = { error: 'org.example.Odd', text: 'odd' };
-/** logind's answer to a question if polkit is missing, and to an order that polkit forbids. */
+/** logind's answer to `CanReboot` if polkit is missing, and to `Reboot` if polkit forbids it. */
 const DENIED = { error: `${ERRORS}.AccessDenied` };
 const BUS_ENDS = { gone: true } as const;
 const NEITHER_ALLOWED = { reboot: false, power_off: false };
@@ -117,6 +117,7 @@ const REFUSALS: readonly Refusal[] = [
     'inhibited',
     /"upgrade"/,
   ],
+  // logind answers `yes` to the lock's own user and to root.
   [
     'yes, though a weak lock blocks it',
     { locks: [lock({ who: 'a', mode: 'block-weak' })] },
@@ -157,10 +158,12 @@ for (const [what, script, fault, detail] of REFUSALS) {
 
 for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'PowerOff'] as const]) {
   test(`a ${action} is ordered after logind has allowed it, and the event is sent before the answer`, async (t) => {
+    // The first lock only delays a shutdown, and the second one does not concern it.
     const harmlessLocks = [lock({ mode: 'delay' }), lock({ what: 'sleep:handle-power-key' })];
     const { backend, recorder, called } = await startPower(t, { locks: harmlessLocks });
 
     const answer = await backend.handle({ do: action });
+    // The answer is added to the published lines, so that the order of event and answer is tested.
     recorder.published.push(JSON.stringify(answer));
 
     assert.deepEqual(recorder.published, ['up', 'put power.action', '{"ok":true,"value":{}}']);
@@ -194,8 +197,9 @@ const REBOOTS = { shutdownUnit: 'reboot.target' };
 const POWERS_OFF = { shutdownUnit: 'poweroff.target' };
 
 /**
- * In each row systemd begins to start a unit while the order to power off has no answer yet. In some rows
- * logind never answers.
+ * In each row systemd begins to start a unit while the order to power off has no answer yet. If the unit is
+ * poweroff.target, this proves that logind has accepted the order, unless logind or systemd then answers with
+ * an error. NO_REPLY comes from the bus.
  */
 const RACES: readonly (readonly [what: string, script: LogindScript, expected: FaultCode | 'none'])[] = [
   ['a reboot, and the power-off is refused', { ...REBOOTS, order: BUSY }, 'in-progress'],
@@ -213,7 +217,7 @@ const RACES: readonly (readonly [what: string, script: LogindScript, expected: F
 
 for (const [what, script, expected] of RACES) {
   const outcome = expected === 'none' ? 'accepted' : expected;
-  test(`the order to power off is ${outcome} when systemd begins ${what}`, async (t) => {
+  test(`the order to power off has the outcome ${outcome} when systemd begins ${what}`, async (t) => {
     const { backend, recorder } = await startPower(t, script);
     assert.equal(faultOf(await backend.handle({ do: 'poweroff' })), expected);
     assert.deepEqual(publishedActions(recorder), expected === 'none' ? ['put power.action'] : []);

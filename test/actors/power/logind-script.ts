@@ -25,7 +25,7 @@ export interface LogindScript {
   readonly can?: string | Failure;
   /** The answer to ListInhibitors; by default there are no locks. */
   readonly locks?: readonly LockRow[] | Failure;
-  /** The unit that systemd starts after an order to reboot or power off, still before logind answers. */
+  /** After an order to reboot or power off, systemd begins to start this unit before logind answers. */
   readonly shutdownUnit?: string;
   /** The answer to Reboot and PowerOff. */
   readonly order?: 'accepted' | Failure;

@@ -37,7 +37,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
       const services = recorder.all<ServiceRecord>('systemd.services');
       return services.filter((service) => service.active_state === state).length;
     },
-    /** Advances the clock, and then lets promises settle, except those that wait for another process. */
+    /** Advances the clock, and then lets promises settle. */
     pass: async (ms: number) => {
       clock.advance(ms);
       await settle();
@@ -45,7 +45,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   };
 }
 
-test("a unit's record is dropped, and its log is refused, once the name of an internal unit is an alias of the unit", async (t) => {
+test("if a unit gets the name of an internal unit as an alias, the unit's record is dropped, and its log is refused", async (t) => {
   const { manager, recorder, countIn, readLog, pass } = setUp(t);
   await manager.up();
   assert.equal(countIn('inactive'), 1);
@@ -61,10 +61,10 @@ test("a unit's record is dropped, and its log is refused, once the name of an in
   assert.equal(await readLog(), 'No system unit "x.service" is configured');
 });
 
-/** A connection may not have this many calls at once (`CALLS_MAX_AT_ONCE` in scripted-manager.ts). */
+/** These are more names than a connection may have calls at once (256, as in scripted-manager.ts). */
 const MANY_NAMES = Array.from({ length: 300 }, (_, index) => `unit-${index}.service`);
 
-test('the backend is not up while systemd refuses to send signals; later it is up with the records of all 300 units', async (t) => {
+test('the backend is up only once systemd agrees to send signals, and then with the records of all 300 units', async (t) => {
   const { manager, recorder, countIn, readLog, pass } = setUp(t, MANY_NAMES);
   manager.refusals.set('Subscribe', REFUSED);
   await manager.up();
@@ -78,7 +78,7 @@ test('the backend is not up while systemd refuses to send signals; later it is u
   assert.deepEqual([recorder.state, countIn('active')], ['up', MANY_NAMES.length]);
 });
 
-/** `up.service` is configured, and internal as well. */
+/** `up.service` is configured for the user, but it is also internal. */
 const WATCHED = watchedUnits({
   system: [{ name: 'sys.service' }, { name: 'both.service' }],
   user: [{ name: 'one.service', url: 'http://x/' }, { name: 'both.service' }, { name: 'up.service' }],
@@ -92,6 +92,7 @@ test('system units come first, each list has its configured order, and internal 
   assert.equal(Object.hasOwn(WATCHED[0] ?? {}, 'url'), false);
 });
 
+/** `keyOrFault`: the key of the commanded unit, or the fault. Units of the system cannot be commanded. */
 const ROWS: readonly (readonly [scope: UnitScope, unit: string, keyOrFault: string])[] = [
   ['user', 'one.service', 'user/one.service'],
   ['user', 'both.service', 'user/both.service'],

@@ -30,7 +30,7 @@ async function followUnits(
   return { manager, follower };
 }
 
-/** The invocation of the unit before the start. A start that makes the unit run gives it another one. */
+/** The unit's invocation before the start. If the unit begins to run, it gets another invocation. */
 const INVOCATION_BEFORE = Uint8Array.of(1);
 
 /** Commands the start of a unit. The unit then gets the properties `stateAfterJob`, and its job ends. */
@@ -86,7 +86,10 @@ for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
 
 const FAILED = { ActiveState: 'failed', SubState: 'failed' };
 
-/** Commands a unit in this state, and resolves with the methods that are called for the command. */
+/**
+ * Commands a unit in this state, and resolves with the methods that are called for the command. A reset is
+ * not answered.
+ */
 async function callsFor(t: TestContext, verb: UnitVerb, state: typeof FAILED, fileState = 'enabled') {
   const clock = new ManualClock();
   const { manager, follower } = await followUnits(t, clock, ['x.service'], (scripted) => {
@@ -109,10 +112,11 @@ test('a failed unit is reset before a start, a restart and an enabling, even if 
   assert.deepEqual(callsToEnable, ['EnableUnitFiles', 'ResetFailedUnit', 'StartUnit']);
 });
 
-test('before a start a unit is reset only if it has failed and systemd could load it again; before a stop it is never reset', async (t) => {
+test('a unit is reset only before a start, only if it has failed, and only if systemd could load it again', async (t) => {
   assert.deepEqual(await callsFor(t, 'stop', FAILED), ['StopUnit']);
   const stopped = { ActiveState: 'inactive', SubState: 'dead' };
   assert.deepEqual(await callsFor(t, 'start', stopped), ['StartUnit']);
+  // A reset may unload a unit. A transient unit has no lasting file, so it could not be loaded again.
   assert.deepEqual(await callsFor(t, 'start', FAILED, 'transient'), ['StartUnit']);
 });
 
@@ -152,7 +156,11 @@ function inState(activeState: string, subState: string, more: Partial<UnitFacts>
   return { activeState, subState, ...more };
 }
 
-/** Facts without a `result` have the result `success`, also if the unit has ended already. */
+/**
+ * A job result is undefined if the signal of the job's end was missed. Facts without a `result` have the
+ * result `success`. After a start, an error in `result` counts only if the unit has ended or is ending, and
+ * an unmet condition counts only if the unit is inactive. After a stop, neither counts.
+ */
 const JOBS: readonly JobRow[] = [
   ['started', 'done', inState('active', 'running')],
   ['started', 'done', inState('active', 'exited')],

@@ -141,7 +141,7 @@ test('while a scope is down, the other scope is published; when the scope return
   assert.deepEqual(takePublished(), ['system/s=S1', 'user/u=U2', 'up']);
 });
 
-test('the reason why unit files cannot be read is logged once, until it changes or ends', () => {
+test('the reason why unit files cannot be read is logged once, and again only after it has changed or ended', () => {
   const logged: string[] = [];
   const { services } = setUp(UNITS, (line) => logged.push(line));
   const folderError = 'Is a directory';
@@ -154,7 +154,11 @@ const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as c
 const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 'X' };
 const EXISTING = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
 
-/** `expected` has the fields in which the record differs from EXISTING, or which EXISTING lacks. */
+/**
+ * Facts that a row lacks are those of LOADED, which is inactive. `expected` has the fields that the record
+ * has besides EXISTING, or with another value. It lacks the description and the file's state, which the test
+ * adds.
+ */
 type Row = readonly [
   what: string,
   facts: Partial<UnitFacts>,
@@ -224,6 +228,7 @@ for (const [what, unitFacts, fileState, expected] of ROWS) {
 }
 
 test('a unit that does not exist has neither a state nor a description', () => {
+  // systemd uses the name of a missing unit as its description.
   const missing = { ...LOADED, loadState: 'not-found', description: 'x.service' };
   assert.deepEqual(serviceRecord(WATCHED, missing, undefined), { ...EXISTING, exists: false });
 });

@@ -34,7 +34,7 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   [{ Result: 'exit-code' }, { result: 'exit-code' }],
   [{ NRestarts: 2 }, { restarts: 2 }],
   [{ Type: 'simple' }, { isOneshot: false }],
-  // A unit counts as oneshot already while its type is unknown.
+  // FACTS_BEFORE has no type, and a unit of an unknown type counts as oneshot already.
   [{ Type: 'oneshot' }, {}],
   // A timestamp is in microseconds, and 0 stands for never.
   [{ InactiveExitTimestamp: 5_999n }, { startedMs: 5 }],
@@ -46,8 +46,8 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   // A timestamp of D-Bus may be a number or a bigint.
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { isConditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { isConditionMet: false }],
+  // Without a time, or with the time 0, the condition was not checked. An unloaded unit has the time 0.
   [{ ConditionResult: false }, {}],
-  // An unloaded unit has the values of the next row.
   [{ ConditionResult: false, ConditionTimestamp: 0 }, {}],
   // A value of a wrong type changes nothing.
   [{ ActiveState: 7, SubState: null, InvocationID: [1], Job: 'none', Result: 1n }, {}],
@@ -55,7 +55,7 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
 
 for (const [properties, change] of CHANGES) {
   const names = Object.keys(properties).join(' and ') || 'no property';
-  test(`${names} changes the facts by ${JSON.stringify(change)}`, () =>
+  test(`a signal with ${names} changes the facts by ${JSON.stringify(change)}`, () =>
     assert.deepEqual(updatedFacts(FACTS_BEFORE, { ...properties }), { ...FACTS_BEFORE, ...change }));
 }
 
@@ -83,6 +83,7 @@ function setUpTable() {
 
 test('a signal that comes during a reading overrides the reading, but only in the properties that signals carry', () => {
   const { units, unit } = setUpTable();
+  // The reading begins here, before the signal.
   const countBefore = units.signalCount(NAME);
   units.applyProperties(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
   units.applyReading(NAME, countBefore, propertiesIn('active', { Description: 'X' }), FIRST_FILE_READING);
@@ -91,7 +92,7 @@ test('a signal that comes during a reading overrides the reading, but only in th
   assert.deepEqual([activeState, result, description], ['failed', 'exit-code', 'X']);
 });
 
-test('a property that is missing in a reading is reset, except the result of the last run', () => {
+test('a fact that a reading lacks gets its default again, except the result of the last run', () => {
   const { units, unit } = setUpTable();
   units.applyReading(
     NAME,
@@ -123,7 +124,7 @@ test('a unit that systemd unloads is at rest, and the result of its last run is 
   assert.deepEqual([activeState, subState, job, result], ['inactive', 'dead', '', 'oom-kill']);
 });
 
-test('a unit without a file is gone when it rests, and stays while it runs', () => {
+test('a unit without a file counts as gone once it is inactive, but not while it runs', () => {
   const { units, unit } = setUpTable();
   units.applyReading(NAME, units.signalCount(NAME), propertiesIn('active'), FIRST_FILE_READING);
   units.applyFile(NAME, { state: undefined, requestNumber: 2 });
@@ -134,8 +135,9 @@ test('a unit without a file is gone when it rests, and stays while it runs', () 
   assert.equal(unit()?.facts.loadState, 'not-found');
 });
 
-test('a unit that was loaded without a file while it rested does not count as gone', () => {
+test('a unit does not count as gone if the last reading found it loaded and at rest, but without a file', () => {
   const { units, unit } = setUpTable();
+  // A broken link to a drop-in causes such a reading (`isLoadedWithoutFile` in facts.ts).
   units.applyReading(NAME, units.signalCount(NAME), propertiesIn('inactive'), {
     state: undefined,
     requestNumber: 1,

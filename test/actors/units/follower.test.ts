@@ -53,7 +53,7 @@ async function setUpConnected(t: TestContext) {
   return started;
 }
 
-test('nothing is published during a reload; everything is read once after it, also after a storm of reloads', async (t) => {
+test('nothing is published during a storm of reloads, and everything is read once after it', async (t) => {
   const { manager, activeState, takeEvents, pass } = await setUpConnected(t);
   manager.sendChange(NAME, { ActiveState: 'active' });
   takeEvents();
@@ -75,7 +75,7 @@ test('nothing is published during a reload; everything is read once after it, al
   assert.deepEqual([takeEvents(), activeState()], [[NAME], 'failed']);
 });
 
-test('a follower for verdicts reports every change, also during a reload, and the results of jobs', async (t) => {
+test('a follower with the interest `verdicts` reports each change and job result, also during a reload', async (t) => {
   const { follower, manager, takeEvents } = setUp(t, [NAME], 'verdicts');
   await follower.up();
   takeEvents();
@@ -91,6 +91,7 @@ test('a reload whose end is never announced counts as ended after 30 s', async (
   const { clock, manager, activeState, takeEvents, pass } = await setUpConnected(t);
   manager.sendReloading(true);
   manager.sendChange(NAME, { ActiveState: 'active' });
+  // The reading after the reload finds the same state.
   manager.setUnit(NAME, { ActiveState: 'active' });
 
   await pass(29_000);
@@ -157,6 +158,7 @@ test('if the bus answers TimedOut in place of the manager, the units are read ag
   assert.equal(clock.timers, 1, 'another attempt is planned');
 
   manager.refusals.clear();
+  // The wait before another attempt is shorter than this (`backoffMs` in host/clock.ts).
   await pass(60_000);
   assert.deepEqual(takeEvents(), ['up']);
   assert.equal(follower.table.unit(NAME)?.file.problem, undefined);
@@ -164,7 +166,7 @@ test('if the bus answers TimedOut in place of the manager, the units are read ag
 
 // systemd answers LimitsExceeded for a file with a line of more than 1 MiB.
 for (const name of ['AccessDenied', 'LimitsExceeded']) {
-  test(`a unit file for which systemd answers ${name} is a problem of this unit alone`, async (t) => {
+  test(`if systemd answers ${name} about a unit's file, this unit has a problem, but the follower is up`, async (t) => {
     const { follower, manager, takeEvents } = setUp(t);
     manager.refusals.set('GetUnitFileState', dbusError(name));
     await follower.up();

@@ -20,6 +20,10 @@ function entriesOf(...lines: readonly unknown[]): readonly LogEntryRecord[] {
 
 const bytesOf = (text: string): readonly number[] => [...Buffer.from(text)];
 
+/**
+ * The field `MESSAGE` of journalctl's JSON, and the message of the entry. A `[` after a line break or a
+ * carriage return begins no escape sequence. Without `--all`, journalctl writes null for a long field.
+ */
 const MESSAGES: readonly (readonly [what: string, field: unknown, message: string])[] = [
   ['a text', 'Hällo\tthere', 'Hällo\tthere'],
   ['several lines', 'one\n[two]\n', 'one\n[two]'],

@@ -27,7 +27,7 @@ export const JOB_PATH = '/org/freedesktop/systemd1/job/1';
 
 const ANSWERED: BusResult<undefined> = { ok: true, value: undefined };
 
-/** Gives time to promises that wait neither for a timer nor for another process, so that they settle. */
+/** Waits until promises have settled. A promise that needs a timer or another process may stay pending. */
 export async function settle(): Promise<void> {
   for (let count = 0; count < TURNS_TO_SETTLE; count += 1) await turn();
 }
@@ -74,7 +74,7 @@ export class ScriptedManager {
       return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };
     }
     this.#callsUnderWay += 1;
-    // A call over a real bus also reaches systemd only after `call` has returned its promise.
+    // A real bus does the same: its `call` returns the promise before systemd receives the call.
     await Promise.resolve();
     this.calls.push(member);
     this.effects.get(member)?.();

@@ -35,7 +35,10 @@ const readLog = async (program: string, scope: UnitScope = 'user'): Promise<stri
   return answerText(await logs.read({ scope, unit: 'x.service', lines: 20 }));
 };
 
-/** The script in the place of journalctl, and the answers for a unit of the user and of the system. */
+/**
+ * The script in the place of journalctl, and the answers for a unit of the user and of the system. Output
+ * that has become too long is cut, and its entries count. If journalctl has failed, no entry counts.
+ */
 const ROWS: readonly (readonly [what: string, script: string, forUser: RegExp, forSystem: RegExp])[] = [
   ['writes entries', `echo '${ENTRY}'`, /^\[\{.*hello"\}\]$/, /hello/],
   ['finds nothing', 'true', /^\[\]$/, /^\[\]$/],
@@ -59,7 +62,7 @@ test('the answer says that journalctl cannot be started, if it is missing or not
   assert.match(await readLog(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
-test('a run counts as stopped if systemd has logged its stop; a stop after the finished start of a oneshot unit does not count', async () => {
+test('a run counts as stopped if systemd has logged its stop, but a run of a oneshot unit only if no finished start is logged', async () => {
   const logStart = `echo '{"JOB_TYPE":"start"}'`;
   const logStop = `echo '{"JOB_TYPE":"stop"}'`;
   const logNothing = 'true';
@@ -106,7 +109,7 @@ function remainingChildren(): readonly string[] {
     });
 }
 
-test('a reading whose journalctl hangs ends with `timeout`, but takes one of four places until journalctl has ended; no process is left', async () => {
+test('a reading whose journalctl hangs ends with `timeout`, and makes room for another one when journalctl has ended', async () => {
   const clock = new ManualClock();
   // Each journalctl adds a line of two bytes when it starts. The flag `a+` creates the file if no journalctl
   // has started yet.

@@ -42,7 +42,7 @@ test('a wait that begins after its job has ended gets the result, if the job is 
   assert.equal(waits.awaitedJobs().length, 1, 'the wait for an older job gets no result');
 });
 
-test('a reading of the units ends each earlier wait whose unit no longer has the job, and no other wait', async () => {
+test('a reading of the units ends only those earlier waits whose unit no longer has the awaited job', async () => {
   const { waits, wait } = setUp();
   const waitForGoneJob = wait('/job/1', 'a');
   void wait('/job/2', 'b');
@@ -50,7 +50,8 @@ test('a reading of the units ends each earlier wait whose unit no longer has the
   const awaitedBeforeReading = waits.awaitedJobs();
   void wait('/job/4', 'a');
 
-  // The unit `a` was read and has no job. The unit `unlisted` was not read.
+  // The unit `a` was read and has no job, but job 4 may be newer than the reading. The unit `b` still has
+  // its job. The unit `unlisted` was not read.
   const jobsOfUnits: Readonly<Record<string, string>> = { a: '', b: '/job/2' };
   waits.endMissed(awaitedBeforeReading, (unit) => jobsOfUnits[unit]);
 

@@ -41,6 +41,7 @@ async function startBackend(t: TestContext, more: Partial<UpgradeSettings> = {},
 test('a backend without units publishes everything before it is up, and refuses to check and to upgrade', async (t) => {
   const { recorder, infoRecord, backend } = await startBackend(t);
   assert.match(recorder.state, /^up: result file .*it does not exist$/);
+  // The recorder also lists the state, so the last line shows that `up` comes after all records.
   assert.deepEqual(recorder.published, [
     'put upgrade.info status',
     'put upgrade.info run',
@@ -67,6 +68,7 @@ test('while the result file is bad, the last good status stays, and the reason i
   writeFileSync(file, GOOD);
   await until('the status of the good file is published', () => recorder.state === 'up');
   const status = infoRecord('status');
+  // `extra` has the members of the file that have no meaning for the daemon.
   assert.deepEqual(status, { current: '1', latest: '2', upgrade_available: true, extra: { n: 1.5 } });
 
   writeFileSync(file, '{"current":1}');
@@ -77,7 +79,7 @@ test('while the result file is bad, the last good status stays, and the reason i
   await until('the reason is removed', () => recorder.state === 'up');
 });
 
-test('a corrupt state file is a warning, and counts as no run', async (t) => {
+test('a corrupt state file causes a warning and is ignored, so there is no run', async (t) => {
   const { recorder, infoRecord } = await startBackend(t, {}, '{"state":"runn');
   assert.ok(recorder.logs.includes('warn: problem with the state file'));
   assert.match(recorder.state, /state file .*: it is ignored: it does not hold a run/);
@@ -118,7 +120,7 @@ test('the beginning of a run is published before its progress lines, and its end
   script.end('{"event":"progress","percent":5,"current":1,"step":"a"}\n{"event":"end","success":true}\n');
   script.resume();
   await once(script, 'close');
-  // Both lines are published as progress, also the one with the event `end`.
+  // The run's record is put when the run begins and when it ends. Both lines are put as progress.
   assert.deepEqual(
     recorder.published
       .slice(before)

@@ -7,8 +7,9 @@ import { LINE_MAX_BYTES, parseLine, splitLines } from '../../../src/actors/upgra
 
 const STEP = '{"event":"progress","percent":5,"current":1,"step":"a"}';
 
-const paddedLine = (chars: number): string => `{"event":"begin","total":1,"pad":"${'x'.repeat(chars)}"}`;
-const EMPTY_PAD_BYTES = paddedLine(0).length;
+const paddedLine = (padBytes: number): string =>
+  `{"event":"begin","total":1,"pad":"${'x'.repeat(padBytes)}"}`;
+const BYTES_AROUND_PAD = paddedLine(0).length;
 
 test('valid lines are relayed unchanged, whatever their size and their other fields', () => {
   for (const line of [
@@ -20,7 +21,7 @@ test('valid lines are relayed unchanged, whatever their size and their other fie
     // The last one of two members with the same name counts.
     '{"event":"end","event":"begin","total":1}',
     `{"event":"begin","total":1,"deep":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
-    paddedLine(LINE_MAX_BYTES - EMPTY_PAD_BYTES),
+    paddedLine(LINE_MAX_BYTES - BYTES_AROUND_PAD),
     '{"event":"begin","total":1,"__proto__":{"event":"end"}}',
     // JSON allows a whole number of any size and sign.
     `{"event":"begin","total":-1${'0'.repeat(400)}}`,
@@ -30,7 +31,7 @@ test('valid lines are relayed unchanged, whatever their size and their other fie
   }
 });
 
-test('the last carriage return at the end of a line is removed, and any other one outside of strings becomes a space', () => {
+test('a carriage return that ends a line is removed, and each other one outside of strings becomes a space', () => {
   const line = Buffer.from('{"event":"begin",\r"total":3}\r\r');
   assert.equal(parseLine(line)?.text, '{"event":"begin", "total":3} ');
 });
@@ -54,6 +55,7 @@ test('lines that are no valid events are dropped', () => {
     `${STEP}${STEP}`,
     `\ufeff${STEP}`,
     Buffer.concat([Buffer.from(STEP.slice(0, -2)), Uint8Array.of(0xff), Buffer.from('"}')]),
+    // The pad alone has the largest number of bytes, so the line is too long.
     paddedLine(LINE_MAX_BYTES),
   ]) {
     assert.equal(parseLine(Buffer.from(line)), undefined, String(line).slice(0, 70));
@@ -80,8 +82,8 @@ test('a line without end is kept only until it is too long, and the next line is
   // One chunk is shorter than LINE_MAX_BYTES (65 536), and two are longer.
   const chunk = 'x'.repeat(50_000);
   const endlessLines = await linesOf(Array.from({ length: 10 }, () => chunk));
-  // A valid line has at most LINE_MAX_BYTES and a CR. One more byte shows that the line is too long, so its
-  // other bytes are not kept.
+  // The longest valid line has LINE_MAX_BYTES and a CR. With one more byte a line is too long, whatever
+  // follows, so no further bytes are kept.
   assert.deepEqual(endlessLines, ['x'.repeat(LINE_MAX_BYTES + 2)]);
 
   const [longLine = '', nextLine = '', unfinished] = await linesOf([chunk, chunk, `x\n${STEP}\n`]);

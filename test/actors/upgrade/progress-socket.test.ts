@@ -87,6 +87,7 @@ test('a flood arrives whole and in order, and another connection is read meanwhi
   await until('the first line has come', () => listener.lines.length > 0);
   await send(t, listener.path, `${BEGIN}\n`);
 
+  // The position is the number of lines of the flood that were read before this line.
   const position = listener.lines.indexOf(BEGIN);
   assert.ok(position >= 0 && position < FLOOD_LINES - 1, `read after ${position} lines of the flood`);
   await until('all lines have come', () => listener.lines.length === FLOOD_LINES + 1);
@@ -107,6 +108,7 @@ test('at most 10 000 lines are read in a second, and further lines in the next s
 
 test('200 connections at once, beside a silent one, lose no line', async (t) => {
   const listener = await startListening(t);
+  // This connection sends nothing, and must not keep the others waiting.
   await connectTo(t, listener.path);
   const lines = Array.from({ length: 200 }, (_, index) => `{"event":"begin","total":${index}}`);
   // The last line of a connection counts, too, although it has no LF.
@@ -144,7 +146,7 @@ test('no other user may use the socket, and no file is left when the socket has 
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test('a socket that is removed before its mode is set is closed, and another one is made', async (t) => {
+test('if the file of a new socket is removed before its mode is set, the socket is closed, and another one is made', async (t) => {
   const path = newPath(t);
   const opening = startListening(t, path);
   // The constructor has made the socket, but has not set its mode.
@@ -214,7 +216,7 @@ test('a link in the place of the socket stays, and is not followed', async (t) =
   assert.deepEqual(readdirSync(root), ['socket']);
 });
 
-test('a socket whose directory was removed comes back at once', async (t) => {
+test('a socket comes back each time after its directory was removed', async (t) => {
   const listener = await startListening(t);
   for (let round = 1; round <= 3; round++) {
     rmSync(join(listener.path, '..'), { recursive: true });

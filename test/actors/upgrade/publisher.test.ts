@@ -1,5 +1,5 @@
-// Tests what the upgrade's publisher sends, and when. Also tests, with a row for each case, which last check
-// follows from the facts of the check unit.
+// Tests what the upgrade's publisher sends, and when. A table has the cases of the last check: what clients
+// get after certain changes of the check unit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -41,7 +41,7 @@ function createPublisher(more: Partial<UpgradeSettings> = {}) {
 
 const RUNNING: Run = { ...initialRun(), state: 'running', origin: 'socket', startedMs: 1_000 };
 
-test('upgrade.run is published at each step of a run, and the whole record about ten times a second and at the last step', () => {
+test('upgrade.run is published at each step of a run, and the whole record only about ten times a second', () => {
   const { publisher, clock, takePublished } = createPublisher();
   publisher.up(RUNNING);
   takePublished();
@@ -50,6 +50,7 @@ test('upgrade.run is published at each step of a run, and the whole record about
     publisher.setRun({ ...RUNNING, percent: step / 10 });
     clock.advance(1);
   }
+  // The last whole record is put when the pause after the record before it is over (publisher.ts).
   clock.advance(200);
 
   const published = takePublished();
@@ -64,7 +65,7 @@ test('upgrade.run is published at each step of a run, and the whole record about
 
 const RESULT = { ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' } as const;
 
-test('only changes are published, and everything again after the bus was lost', () => {
+test('only changes are published, but when the bus comes back, everything is published again', () => {
   const { publisher, takePublished } = createPublisher();
   publisher.setResult(RESULT);
   assert.deepEqual(takePublished(), [], 'nothing is published before the backend is up');
@@ -95,9 +96,10 @@ test('only changes are published, and everything again after the bus was lost', 
   assert.deepEqual(takePublished(), everything);
 });
 
+/** These facts, and those below, are only the ones that differ from NOTHING_RAN. */
 const WORKING: Partial<RunFacts> = { activeState: 'activating', subState: 'start', invocation: 'a' };
 
-test('a check has an event of its own, upgrade.check, and each upgrade.info is still a run or a status', () => {
+test('a check has an event of its own, upgrade.check, and upgrade.info has only runs and statuses', () => {
   const { publisher, takePublished } = createPublisher({ checkUnit: 'check.service' });
   publisher.up(initialRun());
   const atStart = takePublished();
@@ -117,8 +119,10 @@ const NOW_MS = 5_000;
 const NOW = '1970-01-01T00:00:05Z';
 const DONE: Partial<RunFacts> = { invocation: 'a' };
 const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', invocation: 'a' };
+/** The check has ended, but its unit has stayed active (RemainAfterExit=). */
 const EXITED: Partial<RunFacts> = { activeState: 'active', subState: 'exited', invocation: 'a' };
 const STOPPING: Partial<RunFacts> = { activeState: 'deactivating', subState: 'stop', invocation: 'a' };
+/** The check has failed, and its failure was then reset (`systemctl reset-failed`). */
 const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', wasReset: true };
 
 /** A check that had ended before the first reading has no `finished_at`, because its end is unknown. */

@@ -21,7 +21,7 @@ import { until } from '../../until.js';
 const resultWith = (version: string) =>
   `{"current":"0","latest":${JSON.stringify(version)},"upgrade_available":true}`;
 
-/** A reader of a/b/result.json. `untilRead` waits until its last reading contains the text. */
+/** A reader of a/b/result.json. `untilRead` waits until the newest reading contains the text. */
 function createReader(t: TestContext) {
   const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
   const readings: ResultReading[] = [];
@@ -41,7 +41,7 @@ function replace(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
-test('a result file that takes too long to read is reported, waited for, and published in the end', async (t) => {
+test('a result file that takes too long to read is first reported as a problem, and then published', async (t) => {
   const path = join(temporaryFolder(t), 'result.json');
   writeFileSync(path, resultWith('v1'));
   const readings: ResultReading[] = [];
@@ -107,6 +107,7 @@ function testKept(members: string, expectedMembers: string): void {
 testKept('"a" : 12345678901234567890 , "b":1E+2,"c":1.50', '"a":12345678901234567890,"b":1E+2,"c":1.50');
 testKept('"a":{"b":[1, {"c": "}],{"}]},"d":"x, \\"y\\" }"', '"a":{"b":[1,{"c":"}],{"}]},"d":"x, \\"y\\" }"');
 testKept('"__proto__":1,"constructor":[]', '"__proto__":1,"constructor":[]');
+// Both names are `a`, once with an escape, so the last member counts.
 testKept('"\\u0061":1,"a":2', '"a":2');
 // The parser marks strings with `$` and numbers with `#` (`markTokens` in result-file.ts).
 testKept('"$":"#1","#":"$x"', '"$":"#1","#":"$x"');

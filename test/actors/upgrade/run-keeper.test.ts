@@ -64,9 +64,9 @@ const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
 const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
 /**
- * The steps of a story, by their first word. The other words of a step are its argument. `answer` answers
- * the keeper's oldest question, and `read` is a reading on a new connection to systemd. The last three steps
- * check the keeper, the others act on it.
+ * The steps of a story, by their first word. The other words of a step are its argument: `pass 1000` lets
+ * 1000 ms pass. `answer` answers the keeper's oldest question. `read` is a reading on a new connection to
+ * systemd. The last three steps check the keeper, the others act on it.
  */
 const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string) => unknown>> = {
   line: (tested, argument) => {
@@ -93,7 +93,7 @@ const CONFIRM_AGAIN_MS = 1000;
 const SOCKET_RUN_BEGINS = 'connected 1; line begin; answer never ran';
 const STORIES: readonly (readonly [what: string, story: string])[] = [
   [
-    'lines wait until systemd has reported that the unit rests',
+    'lines wait until systemd has answered that the unit is not at work',
     'line begin; line 5; is idle - -; answer never ran; is running socket 5',
   ],
   ["a line may overtake the signal of its unit's start", 'line 5; answer works; is running systemd 5'],
@@ -102,7 +102,7 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
     'line begin; line 1; line 2; line end; answer never ran; is idle socket -; saved running,idle',
   ],
   [
-    'without the bus a line begins a run of the socket; a later reading that finds the unit at work begins a run of systemd instead',
+    'if systemd does not answer, a line begins a run of the socket; a run of systemd replaces it when the unit is found at work',
     'line 5; answer unknown; is running socket 5; read works; is running systemd -',
   ],
   [
@@ -131,7 +131,7 @@ for (const [what, story] of STORIES) {
   });
 }
 
-test('no line begins a run for a second after the end of a systemd run; afterwards a run is begun only by a line of a connection made after this end', async (t) => {
+test('after the end of a systemd run, only a line that comes a second later by a newer connection begins a run', async (t) => {
   const { keeper, clock, answer } = createKeeper(t);
   const connectedBeforeEndMs = clock.monotonic();
   clock.advance(1);
@@ -139,8 +139,10 @@ test('no line begins a run for a second after the end of a systemd run; afterwar
   keeper.applyInput({ kind: 'facts', facts: AT_REST });
   const connectedAfterEndMs = clock.monotonic();
 
+  // The connection is new enough, but the line comes too early.
   clock.advance(999);
   await keeper.applyLine(progress(5), connectedAfterEndMs, NO_RELAY);
+  // The line comes late enough, but its connection is too old.
   clock.advance(60_000);
   await keeper.applyLine(progress(5), connectedBeforeEndMs, NO_RELAY);
   assert.equal(keeper.run.state, 'idle');
@@ -164,6 +166,7 @@ test('a run of the socket continues over a restart of the daemon, but not over a
 
 test('after a restart of the daemon the result of a systemd run is known only for the same boot, manager and unit', (t) => {
   const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: INVOCATION } as const;
+  // A run whose result is not known counts as failed.
   for (const [differences, expected] of [
     [{}, 'idle systemd -'],
     [{ boot: 'before' }, 'failed systemd -'],

@@ -43,9 +43,10 @@ const withoutUndefined = (saved: SavedRun | undefined): unknown => saved && JSON
 const ENDED = { origin: 'systemd', invocation: INVOCATION, startedMs: 5_000, finishedMs: 9_000 } as const;
 const SAVED: SavedRun = { record: { state: 'failed', ...ENDED }, circumstances: CIRCUMSTANCES };
 
-test('a run is saved whole, for the owner only, and read back', async (t) => {
+test('a run is read back as it was saved, and only the owner can read its file', async (t) => {
   const { path, store, problems } = createStore(t);
   assert.equal(await store.recall(), undefined);
+  // All these saves come while the first of them is being written. Only the last save of all counts.
   for (let second = 0; second < 50; second++)
     store.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: second * 1000 } });
   store.save(SAVED);
@@ -58,7 +59,7 @@ test('a run is saved whole, for the owner only, and read back', async (t) => {
   assert.ok(problems.every((problem) => problem === undefined));
 });
 
-test('a run that is only queued is read back as queued', () => {
+test('a run that is only queued is read back as queued, whether its unit had run before or not', () => {
   for (const invocationBefore of ['', INVOCATION]) {
     const queued = {
       origin: 'systemd',
@@ -101,6 +102,7 @@ test('the wait for a disk that hangs is bounded', async (t) => {
 
   store.save(SAVED);
   const waiting = store.whenWritten();
+  // The wait ends at the deadline, but the write goes on.
   clock.advance(WRITE_MAX_MS);
   await waiting;
   assert.equal(existsSync(path), false, 'the wait has ended before the disk answered');
@@ -110,7 +112,7 @@ test('the wait for a disk that hangs is bounded', async (t) => {
   assert.equal(clock.timers, 0);
 });
 
-test('a path that cannot be written is reported and tried again, and the newest run is saved as soon as the path can be written', async (t) => {
+test('a path that cannot be written is reported, and a later attempt saves the newest run', async (t) => {
   const { directory, path, store, problems, clock } = createStore(t);
   const obstacle = join(directory, 'deep');
   writeFileSync(obstacle, '');

@@ -40,7 +40,7 @@ function factsOf(text: string): RunFacts {
   return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation }, ...changes);
 }
 
-/** At the call that was accepted, no run had begun (`begunBefore`). */
+/** systemd has accepted a start. `begunBefore` is 0, because no run had begun before the call. */
 const accepted = { kind: 'accepted', begunBefore: 0, invocationBefore: '', job: '/job/1' } as const;
 const begin = { kind: 'line', content: { event: 'begin', total: 1 }, isLeftover: false } as const;
 const end = { kind: 'line', isLeftover: false } as const;
@@ -157,9 +157,9 @@ testRows('a run that was going on when the daemon ended', [
   ['goes on', saved, 'read activating A', 'same'],
   ['goes on to its end', saved, 'read activating A job1; inactive A job1; job1 done', WELL],
   ['has failed', saved, 'read failed A bad', BAD],
-  ['has ended well and is remembered', saved, 'read active A exited', WELL],
+  ['has ended well, and its unit has stayed active', saved, 'read active A exited', WELL],
   ['was stopped, and ended with status 0', saved, 'stopped inactive A', BAD],
-  ['has been forgotten, and its result is unknown', saved, 'read inactive -', BAD],
+  ['has an unknown result, because its unit was unloaded', saved, 'read inactive -', BAD],
   ['was cut off by a reboot', saved, 'elsewhere inactive -', BAD],
   ['was followed by another that failed', saved, 'read failed B bad', BAD],
   ['was started again by systemd itself', saved, 'read activating B again', 'same'],
@@ -194,7 +194,7 @@ const acceptedOverB = initialRun({ ...queued, invocationBefore: B });
 
 testRows('a run of which only the acceptance was known when the daemon ended', [
   ['goes on while the invocation before it stops', acceptedOverB, 'read deactivating B', 'same'],
-  ['has ended well and is remembered', acceptedOverNone, 'read active A exited', WELL],
+  ['has ended well, and its unit has stayed active', acceptedOverNone, 'read active A exited', WELL],
   ['has failed if its unit, which is still loaded, was reset', acceptedOverB, 'read inactive A reset', BAD],
   ['has failed if only the invocation before it ran', acceptedOverB, 'read active B exited', BAD],
   ['has failed if no invocation of the unit is known', initialRun(queued), 'read inactive -', BAD],
@@ -209,7 +209,11 @@ test('a run that was only accepted gets the invocation that is found later', () 
 
 /** A run whose unit has exited, but has stayed active (RemainAfterExit=). */
 const remained = initialRun({ state: 'idle', invocation: A });
-/** Parts of stories. */
+/**
+ * Parts of stories. `START`: a oneshot unit starts. `SERVICE`: a start is accepted, and the service runs.
+ * `REMAINS`: a reading finds a unit that has exited, and then the unit gets a job. `RELOAD`: after the start
+ * of a service, a reload fails, and the service ends.
+ */
 const START = 'inactive A job1; activating A job1';
 const SERVICE = 'accepted; active A running job1; job1 done';
 const REMAINS = 'read active A exited; active A exited job1';
@@ -219,7 +223,7 @@ const PASSING_STATES = ['deactivating', 'reloading'];
 
 testRows('signals and replies of systemd come in any order', [
   ['the reply comes last, the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
-  ["a condition is false, so the unit's job ends without an invocation", idle, 'accepted; job1 done', BAD],
+  ["the unit's condition is false, so its job ends without an invocation", idle, 'accepted; job1 done', BAD],
   ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],
   ['a service runs on after its start job', idle, `${SERVICE}; active A running`, GOES],
   ['a service is stopped', idle, `${SERVICE}; deactivating A job2; inactive A job2; job2 done`, BAD],
@@ -230,13 +234,13 @@ testRows('signals and replies of systemd come in any order', [
     WELL,
   ],
   [
-    'a service ends by itself, and stops what it has left',
+    'a service ends by itself, and is deactivating for a moment',
     idle,
     `${SERVICE}; deactivating A; inactive A`,
     WELL,
   ],
   [
-    'a oneshot ends by itself, and stops what it has left',
+    'a oneshot ends by itself, and is deactivating for a moment',
     running,
     'deactivating A job1; inactive A; job1 done',
     WELL,
@@ -308,6 +312,7 @@ test('a run that systemd tries several times is one run, and a failure counts on
 
   const retried = follow(running, NEXT_TRY);
   assert.deepEqual([retried.begunRuns, retried.startedMs, retried.invocation], [1, running.startedMs, B]);
+  // Without `again`, somebody else has started the unit, so this is another run.
   assert.equal(follow(running, `${WAITS}; activating B`).begunRuns, 2);
 });
 

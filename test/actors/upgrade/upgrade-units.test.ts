@@ -1,5 +1,5 @@
-// Tests starts of the check unit and the upgrade unit by a scripted manager, in situations that no real
-// systemd can be made to cause.
+// Tests how the check unit and the upgrade unit are started and followed. The scripted manager causes
+// situations that a real systemd cannot be made to cause.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -92,8 +92,10 @@ const STARTS = [
 for (const { title, unit, start } of STARTS) {
   test(`${title} is refused if a condition of its unit is not met, even if the unit has run before`, async (t) => {
     const { manager, units } = await startUnits(t);
+    // The unit has run, and was then unloaded.
     manager.sendChange(unit, { ...AT_REST, InvocationID: INVOCATION });
     manager.sendUnitRemoved(unit);
+    // systemd checks the condition during the start. The result of the job is `done` all the same.
     manager.effects.set('StartUnit', () => {
       manager.sendChange(unit, { ...AT_REST, ConditionResult: false });
       manager.sendJobRemoved(JOB_PATH, unit, 'done');
@@ -123,7 +125,7 @@ for (const { title, unit, start } of STARTS) {
     assert.deepEqual(manager.calls, ['ResetFailedUnit', 'StartUnit']);
   });
 
-  test(`${title} is accepted while its unit is still queued after eight seconds`, async (t) => {
+  test(`${title} is accepted if its unit is still queued after eight seconds`, async (t) => {
     const { manager, units, clock } = await startUnits(t);
     const answer = start(units);
     await settle();
@@ -157,13 +159,13 @@ test('a check unit that has exited, but has stayed active, is restarted, because
   assert.deepEqual(manager.calls, ['RestartUnit']);
 });
 
-test('a check unit that systemd restarts by itself has failed only when systemd does not restart it any more', async (t) => {
+test('a check counts as failed only when systemd does not restart its unit any more', async (t) => {
   const { manager, recorder } = await startUnits(t);
   const failureLineCount = () =>
     recorder.logs.filter((line) => line === 'warn: the check unit failed').length;
   manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
-  // At the signal of the failure the daemon reads the unit once more (`GetAll`). Before its answer, systemd
-  // sends the signal of the coming restart.
+  // At the signal of the failure the daemon reads the unit once more (`GetAll`). Before systemd answers this
+  // call, it sends the signal of the coming restart.
   manager.setUnit(CHECK_UNIT, CHECK_WAITING);
   manager.effects.set('GetAll', () => manager.sendChange(CHECK_UNIT, CHECK_WAITING));
   manager.sendChange(CHECK_UNIT, CHECK_FAILED);
@@ -178,7 +180,7 @@ test('a check unit that systemd restarts by itself has failed only when systemd 
   assert.deepEqual([recorder.checkStates, failureLineCount()], [['running', 'failed'], 1]);
 });
 
-test('a check unit that systemd unloads after its failure has failed', async (t) => {
+test('a failed check counts as failed even if systemd unloads its unit at once', async (t) => {
   const { manager, recorder } = await startUnits(t);
   manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
   manager.units.delete(CHECK_UNIT);
@@ -188,7 +190,7 @@ test('a check unit that systemd unloads after its failure has failed', async (t)
   assert.deepEqual(recorder.checkStates, ['running', 'failed']);
 });
 
-test('a check that cannot be read after its failure has failed', async (t) => {
+test('a failed check counts as failed even if its unit cannot be read again', async (t) => {
   const { manager, recorder } = await startUnits(t);
   manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
   manager.refusals.set('GetAll', { ok: false, error: { kind: 'timeout' } });

@@ -118,6 +118,7 @@ test('the sample list is decoded whole, and encoded as clients see it', () => {
   const { streams, decode, encode } = sampleWork();
   const list = decode();
   assert.equal(list.length, streams);
+  // The expected values are those that sample-list.ts writes.
   const last = list.at(-1);
   assert.equal(last?.name, `Song ${streams - 1}`);
   assert.equal(last?.sinkLatency, 20_000);

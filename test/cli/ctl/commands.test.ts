@@ -49,6 +49,7 @@ function lineFor(name: string, { parameters, fields, required }: CtlCommand, has
 test('every operation has one command, and no command is called watch or completion', () => {
   const operations = Object.values(COMMANDS).map(({ operation }) => operation);
   assert.deepEqual(operations, OPERATION_NAMES);
+  // These two words of `tonearm ctl` stand for no operation.
   assert.deepEqual(
     ['watch', 'completion'].filter((name) => Object.hasOwn(COMMANDS, name)),
     [],
@@ -62,7 +63,7 @@ for (const [name, command] of Object.entries(COMMANDS)) {
 
   for (const hasAllFields of [false, true]) {
     const line = lineFor(name, command, hasAllFields);
-    test(`tonearm ctl ${line}${hasAllFields ? ', with all fields,' : ''} makes the request of the table of operations`, () => {
+    test(`tonearm ctl ${line}${hasAllFields ? ', with all fields,' : ''} makes the request that the table of operations describes`, () => {
       const { command: found, call } = callOf(line);
       const operation = OPERATIONS[found.operation];
       assert.equal(found, command);

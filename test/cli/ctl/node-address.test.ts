@@ -10,6 +10,7 @@ describe('the address of a node', () => {
     ['kitchen.local/', 'http://kitchen.local:8018/'],
     ['kitchen.local:9000', 'http://kitchen.local:9000/'],
     ['kitchen.local:9000/', 'http://kitchen.local:9000/'],
+    // A URL leaves out port 80, because it is the default of HTTP.
     ['kitchen.local:80', 'http://kitchen.local/'],
     ['fd00::1', 'http://[fd00::1]:8018/'],
     ['[fd00::1]:9000', 'http://[fd00::1]:9000/'],
@@ -46,6 +47,7 @@ describe('the address of a node', () => {
   ])
     test(`the error for ${text} does not repeat the password`, () => {
       const address = addressOf(text);
+      // The error has three dots in place of the user's name and password.
       assert.match(
         address.ok ? '' : address.error,
         /^"(?:https:\/\/)?\.\.\.@kitchen\.local[/\w]*" is no address/,

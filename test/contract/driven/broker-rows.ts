@@ -26,6 +26,7 @@ openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out 
 `;
 const USER = 'node';
 const PASSWORD = 'secret of the house';
+/** Any number is allowed, because the line of the password file names it. */
 const HASH_ROUNDS = 101;
 /** SHA-512 makes a hash of this length. */
 const HASH_BYTES = 64;
@@ -126,7 +127,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
       const before = countAnswers();
       await spy.publish('house/cellar/who', '');
       await until('the node has answered', () => countAnswers() > before);
-      // If `stop` were carried out, systemd would get its call before the call of this `restart`.
+      // If the node carried `stop` out, `StopUnit` would reach systemd before this `restart`.
       await plain.post('/services/user/player.service/restart');
       assert.ok(!units.calls.some((call) => call.startsWith('StopUnit')));
     },

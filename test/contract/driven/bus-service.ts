@@ -25,6 +25,7 @@ export class BusService {
 
   private constructor(bus: MessageBus, answers: BusAnswers) {
     this.#bus = bus;
+    // Without a listener, an `error` event would end the test's process.
     bus.on('error', () => undefined);
     bus.addMethodHandler((message: Message) => this.#answer(message, answers));
   }
@@ -50,7 +51,7 @@ export class BusService {
     const answer = answers[member]?.({ member, path, values });
     if (answer === undefined) return false;
     if ('error' in answer) {
-      // An answer is turned into an error here, because dbus-next declares `Message.newError` wrongly.
+      // dbus-next declares `Message.newError` wrongly. So an ordinary answer is made, and becomes an error.
       const reply = Message.newMethodReturn(message, 's', ['not today']);
       this.#bus.send(Object.assign(reply, { type: MessageType.ERROR, errorName: answer.error }));
       return true;

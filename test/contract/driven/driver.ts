@@ -73,7 +73,7 @@ export class Driver {
     assert.deepEqual([status, text], [202, ''], `POST ${path}`);
   }
 
-  /** Waits until `fits` is true of the document with which a GET is answered. */
+  /** Waits until `fits` is true of the document that a GET returns. */
   untilRead<T>(path: string, fits: (document: T) => boolean): Promise<boolean> {
     return until(`GET ${path} is as expected`, async () => fits(await this.read<T>(path)));
   }

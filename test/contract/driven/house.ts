@@ -1,7 +1,7 @@
 // Starts the daemons that most rows of the table share: four built daemons on private buses and sound
-// servers. `house` has every backend. `plain` has the same backends. In its configuration, most keys have
-// the default, or another value than in `house`. `bare` has no backend. `cards` has Bluetooth, a unit whose
-// log is not served, and a scripted sound server with a card.
+// servers. `house` has every backend. `plain` has the same backends, but most of its keys have the default,
+// or another value than in `house`. `bare` has no backend. `cards` has Bluetooth, a unit whose log is not
+// served, and a scripted sound server with a card.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -31,9 +31,9 @@ export const COOKIE = 'c'.repeat(256);
  */
 const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
- * A sleep of this length begins its fade at once, too. If nothing plays, there is no fade, and the sleep is
- * over at once. No other timer of the daemon has this length. hasten.ts compares exact lengths, and this
- * number is exact in binary.
+ * hasten.ts also shortens the time until a sleep of this length begins its fade. If nothing plays, there is
+ * no fade, and the sleep is over at once. No other timer of the daemon has this length. hasten.ts compares
+ * exact lengths, so the number must be exact in binary, as 1.25 is.
  */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN_URL = new URL('./hasten.js', import.meta.url).href;

@@ -148,7 +148,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['event backend.updated'],
-    title: 'a sound server that goes and comes back is an event each time',
+    title: 'events announce that the sound server goes and comes back',
     run: async ({ house, sound }) => {
       const hasAudioState = (expected: string) => (data: string) => {
         const { backend, state } = JSON.parse(data) as { readonly backend: string; readonly state: string };

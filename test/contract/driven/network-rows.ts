@@ -126,7 +126,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
   },
   {
     drives: ['operation nodes', 'event node.updated', 'event node.removed'],
-    title: 'another node that comes and goes is shown, and is an event each time',
+    title: 'another node is shown, and events announce that it comes and goes',
     run: async ({ house, plain, avahi }) => {
       await until('the daemon browses for nodes', () =>
         avahi.calls.some((call) => call.startsWith('ServiceBrowserNew')),
@@ -177,6 +177,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
           status: command.status,
           commandOrigin: command.headers['access-control-allow-origin'],
           readOrigin: read.headers['access-control-allow-origin'],
+          // This is the other direction: the page of `driver` may connect to `plain`.
           mayConnect: policy.includes(`connect-src 'self' ${knownOrigin};`),
         };
       };

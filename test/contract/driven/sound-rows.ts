@@ -149,7 +149,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       await node.sound.addSink('shed');
       const isGroup = (data: string): boolean => /"label":"All".*"group":\["shed"\]/.test(data);
       await node.house.untilEvent('audio.output.updated', isGroup);
-      // While `shed` is there, `house` would make the group again.
+      // While `shed` is there, `house` would make the group again after `plain` has removed it.
       await node.sound.removeSink('shed');
       // `plain` has no group configured. It cannot tell this group from one of its own earlier
       // configuration, so it removes the group.
@@ -208,7 +208,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['event audio.output.removed'],
-    title: 'an output that goes is an event',
+    title: 'an event announces that an output goes',
     run: async ({ house, sound }) => {
       await sound.addSink('attic');
       await house.untilEvent('audio.output.updated', (data) => data.includes('"attic"'));
@@ -242,6 +242,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'the level of an output is measured',
     run: (node) =>
       withStream(node, async () => {
+        // An earlier row has set this volume to 33 %, at which the peak would be below 0.1.
         await node.sound.pactl('set-sink-volume', 'living', '100%');
         await node.house.untilEvent('audio.level', (data) => /"peak":\[0\.[1-9]/.test(data));
       }),
@@ -269,7 +270,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['event audio.card.removed'],
-    title: 'a card that is unplugged is an event',
+    title: 'an event announces that a card is unplugged',
     run: async ({ cards, card }) => {
       card.unplug();
       await cards.untilEvent('audio.card.removed', (data) => data.includes('"dac"'));

@@ -89,6 +89,7 @@ export class UnitManager {
   }
 
   #answers(): BusAnswers {
+    // An empty signature: the answer has no value.
     const emptyAnswer = (): BusAnswer => [''];
     // `EnableUnitFiles` and `DisableUnitFiles` begin with a list of names, other calls with one name.
     const unitNameOf = ({ values: [first] }: BusCall): string =>
@@ -114,6 +115,7 @@ export class UnitManager {
       StopUnit: jobHandler((unit) => {
         unit.state = ['inactive', 'dead'];
       }),
+      // `true` is systemd's `carries_install_info`. The empty lists are those of the changed links.
       EnableUnitFiles: fileStateHandler('enabled', ['ba(sss)', true, []]),
       DisableUnitFiles: fileStateHandler('disabled', ['a(sss)', []]),
     };
@@ -124,7 +126,7 @@ export class UnitManager {
     unit.state = unit.isOneshot ? ['activating', 'start'] : ['active', 'running'];
   }
 
-  /** Begins a job. As with systemd, the effect of the job is announced after the answer to the call. */
+  /** Begins a job. The effect of the job is announced after the answer to the call, as systemd does it. */
   #beginJob(unit: Unit, act: (unit: Unit) => void): BusAnswer {
     this.#jobCount += 1;
     const job = this.#jobCount;

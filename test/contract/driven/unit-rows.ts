@@ -1,5 +1,6 @@
 // Rows of the table (row.ts) about systemd, power and upgrades, on scripted services of two real buses.
-// house.ts describes the daemons `house`, `plain`, `bare` and `cards`.
+// house.ts describes the daemons: `house` has all keys of these rows, `plain` has the same backends with the
+// defaults of most keys, `bare` has no backend, and in `cards` the logs are not served.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -75,7 +76,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation enableUnit', 'operation disableUnit'],
-    title: 'a unit is enabled and started, disabled and stopped',
+    title: 'enabling a unit also starts it, and disabling a unit also stops it',
     run: async (node) => {
       await node.house.post(`${PLAYER_UNIT}/enable`);
       await untilPlayerUnit(node, { enabled: true, running: true });
@@ -103,7 +104,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key power.enabled', 'operation power'],
-    title: 'power.enabled decides whether power actions are shown',
+    title: '/power/ exists only if power.enabled is true',
     run: async ({ house, bare }) => {
       assert.deepEqual(await house.read('/power/'), { reboot: true, power_off: true });
       assert.equal(await bare.statusOf('/power/'), 404);
@@ -132,7 +133,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key upgrade.enabled', 'key upgrade.resultFile', 'operation upgrade', 'event upgrade.info'],
-    title: 'the content of upgrade.resultFile is shown, and its change is an event',
+    title: 'a change of upgrade.resultFile is an event, and /upgrade has the new content',
     run: async ({ house, bare, path }) => {
       writeFileSync(path('result.json'), '{"current": "1.0", "latest": "1.1", "upgrade_available": true}');
       await house.untilEvent('upgrade.info', (data) => data.includes('"latest":"1.1"'));

@@ -27,8 +27,8 @@ const ROWS = {
 };
 
 /**
- * The file for the rows of a key, an event or a backend's operations. The pattern matches the beginning of
- * the name of this key, event or backend: `^players?` matches `players.ignore` and `player.added`.
+ * The file to which a row belongs. The pattern is tried on the name of the key or event that the row drives,
+ * or on the backend of its operation. For example, `^players?` matches `players.ignore` and `player.added`.
  */
 const PLACES: readonly (readonly [pattern: RegExp, file: keyof typeof ROWS])[] = [
   [/^(?:pulseaudio|audio)\b/, 'sound-rows.ts'],
@@ -46,8 +46,8 @@ function backendOf(name: OperationName): string {
 }
 
 /**
- * The file for the row of a requirement such as `key players.ignore` or `operation muteOutput`. What fits
- * none of `PLACES` belongs to HTTP itself.
+ * The file for the row of a requirement such as `key players.ignore` or `operation muteOutput`. If no
+ * pattern of `PLACES` matches, the requirement concerns HTTP itself.
  */
 function placeOf(required: string): string {
   const [kind, name = ''] = required.split(' ');

@@ -9,7 +9,11 @@ import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
 type WorldChange = (world: NodeWorld) => readonly Change[];
-/** Changes, and the event that a stream gets for them (docs/events.md, "Events"). */
+/**
+ * Changes, and the event that a stream gets for them (docs/events.md, "Events"): its id, its type and its
+ * data. The first id is b-1. Each change takes an id, and a joint event has the id of its last change. A put
+ * makes no event if a drop of the same record follows in the batch.
+ */
 const EVENTS_OF_CHANGES: readonly (readonly [change: WorldChange, received: string])[] = [
   [(world) => world.put('systemd.services', ['a', { name: 'a' }]), 'b-1 service.updated {"name":"a"}'],
   [(world) => world.putClients({ id: 1 }, { id: 2 }), 'b-2 audio.updated [{"id":1},{"id":2}]'],
@@ -27,6 +31,7 @@ const EVENTS_OF_CHANGES: readonly (readonly [change: WorldChange, received: stri
   [(world) => world.put('upgrade.info', ['run', { state: 'idle' }]), 'b-1 upgrade.info {"state":"idle"}'],
   [(world) => world.put('upgrade.check', ['', { state: 'idle' }]), 'b-1 upgrade.check {"state":"idle"}'],
   [
+    // The stream gets the JSON unchanged, with its spaces.
     () => [{ kind: 'put', collection: 'upgrade.progress', key: '', json: ' { "n" :  1 } ' }],
     'b-1 upgrade.progress  { "n" :  1 } ',
   ],
@@ -129,14 +134,15 @@ const READERS = [
 ];
 for (const { what, batches, events: expected } of PLAYER_ROWS) {
   for (const { who, capacity } of READERS) {
-    test(`a stream that ${who} gets player.added once per arrival of a player that ${what}`, () => {
+    test(`if a player ${what}, a stream that ${who} gets player.added once for each arrival`, () => {
       const node = new NodeUnderTest();
       const consumer = node.consumer('types=player.added,player.updated,player.removed', { capacity });
       for (const changes of batches) {
         node.publish([changes.flatMap((change) => change(node.world))]);
         consumer.readAll();
       }
-      // The JSON of a removal has only the player's name. The JSON of other events has the player as `data`.
+      // The first event, "connected", is left out. The JSON of a removal has only the player's name. The
+      // JSON of other events has the player as `data`.
       const events = consumer.events.slice(1).map(({ type, data }) => {
         const parsed = JSON.parse(data) as { readonly data?: object };
         return `${type} ${JSON.stringify(parsed.data ?? parsed)}`;
@@ -153,7 +159,7 @@ for (const { what, batches, events: expected } of PLAYER_ROWS) {
 const levelEvent = (peak: number, earlierId = ''): string =>
   `${earlierId} audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
 
-test('a level is sent at once, without an id, to streams whose filter names levels, and is not kept', () => {
+test('a level, which has no id, goes only to open streams whose filter names levels', () => {
   const node = new NodeUnderTest();
   const levelsOnly = node.consumer('types=audio.level');
   const audio = node.consumer('backend=audio');
@@ -193,6 +199,7 @@ test('levels do not postpone the event "love", which brings the newest id', () =
     node.publishLevel(seconds / 10);
     node.clock.advance(1000);
   }
+  // A "love" may come 250 ms late (`KEEP_ALIVE_SLACK_MS` in events/hub.ts).
   node.clock.advance(1000);
   const newestId = `b-${keepaliveS * IDS_PER_REMOVAL}`;
   assert.ok(node.received(consumer).includes(`${newestId} server.info "love"`));
@@ -234,6 +241,7 @@ for (const [query, id] of SNAPSHOT_FOR) {
 
 test('a snapshot has the run of an upgrade with its progress, and a change of the progress makes no upgrade.info', () => {
   const node = new NodeUnderTest();
+  // Streams get the records of `upgrade.run` only in snapshots.
   const putRun = (percent: number) => node.world.put('upgrade.run', ['run', { state: 'running', percent }]);
   node.publish([node.world.backend('upgrade', 'up')]);
   const live = node.consumer();
@@ -338,7 +346,7 @@ test('a slow stream gets several events in one write only up to 64 KiB, and the 
   assert.equal(node.received(slow).length, events);
 });
 
-test('a consumer that reads nothing is not closed, has nothing written to it, and delays nobody', () => {
+test('a stream that is not read stays open without further writes, and delays no other stream', () => {
   const node = new NodeUnderTest();
   const stalled = node.consumer('', { capacity: 0 });
   const quick = node.consumer();
@@ -386,7 +394,7 @@ test('a consumer that took a part of its bytes a short while ago, and leaves, do
   assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
 });
 
-test('the event "love" has the id of events that the filter excludes, so that the id does not expire', () => {
+test('the event "love" brings the id of the newest excluded event, so that a quiet stream can be resumed', () => {
   const node = new NodeUnderTest();
   const filtered = node.consumer('types=power.action&keepalive=10');
   const removals = 2000;
@@ -449,6 +457,7 @@ test('a stream whose first lines cannot be written does not count as open', () =
   const sink = { write, end: () => undefined, cut: () => undefined };
   assert.throws(() => node.hub.openStream(query.value, sink), /a defect/);
   assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
+  // The levels are measured for the stream, and then no longer.
   assert.deepEqual(node.watched, [true, false]);
   assert.equal(node.clock.timers, 0);
 });

@@ -7,6 +7,7 @@ import { COLLECTION_NAMES, COLLECTION_SPECS } from '../../../src/protocol/actor/
 import type { TracklistRecord } from '../../../src/protocol/actor/schemas.js';
 import { NodeUnderTest } from './node-under-test.js';
 
+/** The bound of a line, as in src/gateway/events/line-length.ts. */
 const LINE_MAX_BYTES = 120 * 1024;
 const VLC = 'org.mpris.MediaPlayer2.vlc';
 
@@ -18,6 +19,8 @@ test('a long list is sent as several events that together have all records, and 
   for (const character of ['x', 'é', '\u{1f3b5}', '\u0001']) {
     const node = new NodeUnderTest();
     const live = node.consumer('snapshot=1');
+    // The 60 texts have 65 550 characters together. If all are `x`, a list of all outputs takes more than
+    // half of a line. With the other characters it does not fit into one line.
     const outputs = Array.from({ length: 60 }, (_, id) => ({
       id,
       props: { text: character.repeat(1 + id * 37) },
@@ -78,6 +81,7 @@ test('a tracklist that fits is whole, and a longer one has its first tracks and 
   const longer = tracklist(bytesMax + 1);
   for (const received of receivedTracklists(longer))
     assert.deepEqual(received, { can_edit_tracks: true, truncated: true, tracks: longer.tracks.slice(0, 1) });
+  // Each track has about 444 bytes, so a line has room for about 276 of them.
   const tracks = Array.from({ length: 500 }, (_, index) => ({
     track_id: `/${index}`,
     metadata: { title: 'é'.repeat(200) },
@@ -100,7 +104,10 @@ test('a first track that is too long for a line leaves a list without tracks', (
 
 const COLLECTIONS_OF_EVENTS = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].updated !== undefined);
 
-/** Members of every shape that a record may have. Half of them are too long for a line. */
+/**
+ * Members of every shape that a record may have. `detail`, `extra`, `known_devices` and `metadata` are each
+ * too long for a line.
+ */
 const LONG_MEMBERS = {
   bus_name: VLC,
   backend: 'mqtt',
@@ -132,7 +139,7 @@ for (const collection of COLLECTIONS_OF_EVENTS) {
     ];
     const event = live.events.find(({ type }) => types.includes(type));
     assert.ok(event !== undefined, 'the record has an event');
-    // Each event has one of the two short members at least.
+    // Each event has `backend` or `state`. Their values are short, so no event needs to lose them.
     assert.ok(event.data.includes('"mqtt"') || event.data.includes('"running"'), 'short members stay');
   });
 }
@@ -145,6 +152,7 @@ test('the event of a long upgrade status has all members except `extra`', () => 
   node.publish([node.world.put('upgrade.info', ['status', { ...status, extra }])]);
   live.readAll();
   assert.deepEqual(JSON.parse(live.events.at(-1)?.data ?? ''), status);
+  // This status is too long even without `extra`, so `current` is cut. That must not bring `extra` back.
   const long = { ...status, current: 'x'.repeat(LINE_MAX_BYTES) };
   node.publish([node.world.put('upgrade.info', ['status', { ...long, extra }])]);
   live.readAll();

@@ -11,7 +11,7 @@ import { SimulatedConsumer } from './simulated-consumer.js';
 const BOOT_ID = 'b';
 const OWN_ID = new RegExp(`^${BOOT_ID}-(\\d+)$`);
 
-/** Other outputs have smaller ids. */
+/** The ids of unrelated outputs begin here. The outputs of tests have smaller ids. */
 const FIRST_UNRELATED_ID = 1_000_000;
 
 interface ConsumerOptions {
@@ -27,8 +27,8 @@ export class NodeUnderTest {
   readonly hub: EventHub;
   /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
-  /** The newest sequence number after all backends were published as connecting. Tests count ids from it. */
-  readonly #firstSequence: number;
+  /** The sequence number of the last change of `allConnecting`. The next change is b-1 for tests. */
+  readonly #setUpSequence: number;
 
   constructor(maxClients = 256, random = (): number => 0) {
     this.hub = new EventHub({
@@ -39,18 +39,18 @@ export class NodeUnderTest {
       watchLevels: (isWatched) => this.watched.push(isWatched),
     });
     this.publish([this.world.allConnecting()]);
-    this.#firstSequence = this.journal.newestSequence;
+    this.#setUpSequence = this.journal.newestSequence;
   }
 
   /**
    * Opens a stream. If `capacity` is 0, the hub must wait after each write until the test reads.
-   * `lastEventId` and the ids in `received` count from 1.
+   * In `lastEventId`, and in the ids of `received`, b-1 is the first change that the test publishes.
    */
   consumer(query = '', { capacity, lastEventId = '' }: ConsumerOptions = {}): SimulatedConsumer {
     const consumer = new SimulatedConsumer(this.hub, this.world);
     const [, sequence] = OWN_ID.exec(lastEventId) ?? [];
     if (sequence !== undefined)
-      consumer.setLastEventId(`${BOOT_ID}-${Number(sequence) + this.#firstSequence}`);
+      consumer.setLastEventId(`${BOOT_ID}-${Number(sequence) + this.#setUpSequence}`);
     else if (lastEventId !== '') consumer.setLastEventId(lastEventId);
     consumer.open(query, capacity);
     return consumer;
@@ -91,7 +91,7 @@ export class NodeUnderTest {
 
   #idCountedFromOne(id: string): string {
     const [, sequence] = OWN_ID.exec(id) ?? [];
-    return sequence === undefined ? id : `${BOOT_ID}-${Number(sequence) - this.#firstSequence}`;
+    return sequence === undefined ? id : `${BOOT_ID}-${Number(sequence) - this.#setUpSequence}`;
   }
 }
 

@@ -59,8 +59,8 @@ export class NodeWorld {
   }
 
   /**
-   * The state that a consumer must have. The lists of clients and outputs are in brackets, because each of
-   * them is the data of one event.
+   * The state that a consumer must have. All clients are the data of one event, and so are all outputs. Each
+   * unit has an event of its own.
    */
   expectedState(): object {
     return this.#stateAfter(new StateModel(), {
@@ -81,8 +81,8 @@ export class NodeWorld {
   }
 
   /**
-   * The state of the model after some events. `dataByType` has the data of each event, by its type. The data
-   * of `audio.updated` and `audio.output.updated` are lists of records, those of other types are one record.
+   * The state of the model after some events. `dataByType` has a list for each type, with one item for each
+   * event: its data. An item of `audio.updated` or `audio.output.updated` is itself a list of records.
    */
   #stateAfter(
     model: StateModel | NameModel,

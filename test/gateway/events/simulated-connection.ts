@@ -1,6 +1,6 @@
-// A connection whose kernel takes only a limited number of bytes, so that the reader is slow for the hub. It
-// asserts the rules of TextSink: a refused write is followed by `onWritable` before the next write, and no
-// write follows the end.
+// A connection whose peer reads only when the test does. A write is refused if too many bytes are unread
+// after it. The connection asserts the rules of TextSink: after a refused write the hub waits for
+// `onWritable` before it writes again, and it writes nothing after the end.
 
 import assert from 'node:assert/strict';
 import type { OpenStream, TextSink } from '../../../src/gateway/events/stream.js';

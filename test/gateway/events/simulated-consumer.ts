@@ -33,12 +33,12 @@ export class SimulatedConsumer {
   readonly #traits: ConsumerTraits;
   #parser = new EventStreamParser('');
   #actionsAtOpen = 0;
-  /** The number of the action that must come next; undefined where any may come. */
+  /** The number of the action that must come next; undefined if each number is accepted. */
   #nextAction: number | undefined;
   /**
-   * True while the consumer has received only a part of a snapshot. After a reconnection the actions of that
-   * part may come again. The actions after that part may be missing, because the journal may have forgotten
-   * them meanwhile.
+   * True while the consumer has received only a part of a snapshot. If it reconnects then, it gets another
+   * snapshot: the actions that it has already may come again, and later ones may be missing, because the
+   * journal may have forgotten them meanwhile.
    */
   #hasPartOfSnapshot = false;
   #previousId = '';
@@ -64,6 +64,7 @@ export class SimulatedConsumer {
     this.connection = new SimulatedConnection(capacity);
     this.#parser = new EventStreamParser(this.lastEventId);
     this.#actionsAtOpen = this.#world.actions;
+    // Each number is accepted next after a part of a snapshot, or if the expected action may be forgotten.
     if (this.#hasPartOfSnapshot) this.#nextAction = undefined;
     this.#hasPartOfSnapshot = false;
     this.#previousId = this.lastEventId;
@@ -100,11 +101,12 @@ export class SimulatedConsumer {
     this.names.apply(event);
     const isMark = this.model.marks > marksBefore;
     const isAction = this.model.actions.length > actionsBefore;
-    // The missed actions come before the marks, so every action from here on is new.
+    // A snapshot has the missed actions before its first mark. So the next action after this mark is the
+    // first since the stream was opened.
     if (isMark) this.#nextAction ??= this.#actionsAtOpen + 1;
     const isIdNew = event.lastEventId !== this.#previousId;
     this.#previousId = event.lastEventId;
-    // Only the last event of a snapshot has an id.
+    // Only the last event of a snapshot has an id, so the snapshot is complete when a new id comes.
     if (isIdNew) this.#hasPartOfSnapshot = false;
     else if (isMark || isAction) this.#hasPartOfSnapshot = true;
     if (!isAction) return;

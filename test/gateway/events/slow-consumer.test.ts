@@ -62,8 +62,9 @@ for (const [name, changesOf, expected] of CONFLATIONS) {
 /** The second text has 3 bytes for each character. */
 const LARGE_TEXTS = { ASCII: 'x'.repeat(100_000), Japanese: '\u65e5'.repeat(30_000) };
 /**
- * The hub adds events to a portion until the portion has 64 KiB (`PORTION_MAX_BYTES` in cursor.ts). So a
- * portion is always shorter than 64 KiB and one record together. All 20 records have at least 1.8 MB.
+ * The hub adds events to a portion until the portion has 64 KiB (`PORTION_MAX_BYTES` in cursor.ts). The last
+ * event may have a record of 100 kB, so a portion has about 165 kB at most. The 20 records together have at
+ * least 1.8 MB.
  */
 const PORTION_BOUND_BYTES = 200_000;
 for (const [script, pad] of Object.entries(LARGE_TEXTS)) {
@@ -115,6 +116,7 @@ test('a backend that changes during a snapshot is sent again after its mark', ()
   const consumer = node.consumer('snapshot=1', { capacity: 0 });
   node.publish([node.world.backend('audio', 'up')]);
   const events = node.received(consumer);
+  // The detail "snapshot" makes an event a mark.
   assert.match(events[0] ?? '', /"audio","state":"up","detail":"snapshot"/);
   assert.match(events.at(-1) ?? '', /"audio","state":"up"}/);
 });

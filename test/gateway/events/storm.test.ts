@@ -1,6 +1,6 @@
-// Compares consumers after random changes with the true state of the node. Consumers of every speed break off
-// and reconnect at any byte, ids expire, and the journal forgets changes that they have not read. In the end
-// every consumer has the true state.
+// Compares consumers after random changes with the true state of the node. Consumers of every speed break
+// off and reconnect at any byte, ids expire, and the journal forgets changes that the consumers have not
+// read. In the end every consumer has the true state.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -68,6 +68,7 @@ const CALM: Storm = {
   areRemovalsKept: true,
   actionsKept: KEPT,
 };
+/** Consumers may fall so far behind a burst that the journal forgets what they have not read. */
 const BURSTS: Storm = { ...CALM, burstChance: 0.03, burstMax: 1200 };
 const FLOODED: Storm = { ...CALM, floodChance: 0.1, areRemovalsKept: false };
 /** Large records reach the journal's limit of bytes, so any removal or action may be forgotten. */
@@ -98,7 +99,7 @@ function nameOf(key: string, usedNames: Map<string, string>, random: SeededRando
   const currentName = usedNames.get(key);
   if (currentName !== undefined) return currentName;
   const free = NAMES.filter((name) => ![...usedNames.values()].includes(name));
-  // The fewer names are free, the more often there is none at this index.
+  // The index may be beyond the free names. Then the record is named after its key.
   const name = free[random.below(NAMES.length)] ?? `stream #${key}`;
   usedNames.set(key, name);
   return name;
@@ -179,8 +180,8 @@ function someCapacity(random: SeededRandom): number {
 }
 
 /**
- * A consumer that ignores marks does not recognize a snapshot. If the consumer has no id, a snapshot surely
- * comes. So it forgets its records before it opens the stream.
+ * A consumer that ignores marks cannot see that a snapshot begins. Without an id it surely gets a snapshot,
+ * so it forgets its records before it opens the stream.
  */
 function reconnectIgnoringMarks(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();

@@ -1,6 +1,5 @@
-// Tests the query of a stream, and the text of its events. The query has a row for each line of
-// docs/events.md, "Query", and for each question that this section leaves open. No data may break out of its
-// event.
+// Tests the query of a stream, and the text of its events. Each line of docs/events.md, "Query", has a row
+// here, and so has each question that this section leaves open. The data of an event must not end the event.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -66,6 +65,10 @@ for (const [name, data, received] of TEXTS) {
   });
 }
 
+/**
+ * A stream cannot resume after an id without a `sequence`. Numbers begin at 1 and have no zero before them.
+ * A number with 16 digits may be inexact.
+ */
 const IDS: readonly [id: string, bootId: string, sequence?: number][] = [
   ['b-12', 'b', 12],
   ['a-b_c-3', 'a-b_c', 3],
@@ -125,6 +128,7 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   ['exclude=audio.updated,future.updated', defaultTypesBut('audio.updated')],
   ['exclude=', DEFAULT_TYPES],
   ['types=audio.updated,audio.removed&exclude=audio.removed', onlyTypes('audio.updated')],
+  // With `types` and `backend`, a stream gets the events that either of them selects.
   [
     'types=audio.updated&backend=systemd',
     filterOf((type, backend) => type === 'audio.updated' || backend === 'systemd'),
@@ -132,6 +136,7 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   ['types=audio.updated&backend=audio', defaultTypesOf('audio')],
   [
     'types=power.action&backend=audio&exclude=audio.removed,backend.updated',
+    // After `power.action` come all types of audio except `audio.level` and the excluded ones.
     onlyTypes(
       'power.action',
       'audio.updated',
@@ -155,6 +160,7 @@ const OPTIONS: readonly [query: string, options: object][] = [
   ['keepalive=10s', { keepaliveMs: 10_000 }],
   ['snapshot=1', { snapshot: true }],
   ['types=audio', { filter: NO_TYPES, unknownNames: ['audio'] }],
+  // Each object has a member `toString`, but no event has this type.
   ['types=toString,server.info', { filter: NO_TYPES, unknownNames: ['toString'] }],
   ['backend=audio.updated,mpris', { filter: defaultTypesOf('players'), unknownNames: ['audio.updated'] }],
   ['exclude=audio', { unknownNames: ['audio'] }],

@@ -1,5 +1,5 @@
-// This program stands in for bluetoothd on the node's system bus. It runs the scripted BlueZ of the backend's
-// tests, with one phone that has paired. It ends with the bus, as bluetoothd does.
+// This program stands in for bluetoothd on the node's system bus. It runs the scripted BlueZ of the
+// backend's tests, with one phone that has paired. It ends with the bus, as bluetoothd does.
 
 import { DEVICE_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
 import { device, PHONE, pathOf, ScriptedBluez } from '../../actors/bluetooth/scripted-bluez.js';

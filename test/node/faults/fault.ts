@@ -19,7 +19,7 @@ export interface Fault {
   readonly name: string;
   /** The part that has the fault. `npm test` takes one fault of each part, chosen by the seed. */
   readonly part: string;
-  /** Causes the fault. Resolves when the fault has taken effect or, without `undo`, when it is over. */
+  /** Causes the fault. Resolves when it has taken effect, or when it is over if there is no `undo`. */
   readonly do: Step;
   readonly undo?: Step;
   /**
@@ -48,14 +48,14 @@ export type Scope = 'system' | 'user';
 const NOTICED_WITHIN_MS = 90_000;
 const TWO_ROUNDS_WITHIN_MS = 60_000;
 /**
- * Two faults at a time need longer than one, because the first fault lasts longer. The longer a part is
- * away, the less often the daemon tries to connect to it.
+ * In a pair, the first fault lasts longer than it would alone, because the second fault lasts meanwhile. The
+ * longer a part is away, the less often the daemon tries to connect to it. So a pair needs more time.
  */
 const PAIR_UP_WITHIN_MS = 60_000;
 
 /**
- * Resolves when the requests from before the fault have ended, and after them a whole round has begun and
- * ended.
+ * Resolves after the next two ends of rounds. The round that ends first may have begun before the fault. The
+ * second one has begun after it.
  */
 export async function untilTwoRounds({ load }: FaultContext): Promise<void> {
   const roundsAtEnd = load.rounds + 2;
@@ -92,6 +92,7 @@ export const sh =
   ({ faultedNode }) =>
     faultedNode.node.shell(script);
 
+/** Runs systemctl for the manager of this scope. `Node.systemctl` is only for pi's manager. */
 export const systemctl =
   (scope: Scope, ...args: readonly string[]): Step =>
   ({ faultedNode }) =>

@@ -68,6 +68,8 @@ async function bluezDouble(): Promise<string> {
     write: false,
     platform: 'node',
     format: 'cjs',
+    // dbus-next loads these to pass file descriptors, and to find the address of a bus. BlueZ's double does
+    // neither.
     external: ['usocket', 'x11'],
   });
   return outputFiles[0]?.text ?? assert.fail('there is no bundle');
@@ -114,13 +116,13 @@ const PIPEWIRE_HAS_OUTPUTS = `for output in living kitchen; do
 done`;
 
 const WITNESS = 'sound-witness';
-/** Returns a command. It prints the newest default output in the lines that the command `listing` prints. */
+/** Returns a command that finds the newest default output in the lines that the command `listing` prints. */
 const newestDefaultIn = (listing: string): string =>
   `${listing} | grep "key:'default.audio.sink'" | tail -n 1 | grep -o '"name":"[^"]*"'`;
 /**
  * Succeeds when the witness (`watchSound`) knows the same default output as a new client. Succeeds at once
- * if the witness does not run, or has started before the session manager. Such a witness proves nothing,
- * because it listens only to the metadata of an earlier session manager.
+ * if the witness does not run, or has started before the session manager. A witness that has started earlier
+ * proves nothing, because it listens only to the metadata of an earlier session manager.
  */
 const WITNESS_KNOWS = `started_at() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
 systemctl --user --quiet is-active ${WITNESS} || exit 0
@@ -233,8 +235,8 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
    * - Deaf: PipeWire sends changes of the default output to nobody. Only clients that connect later learn of
    *   them. PipeWire becomes deaf if a client goes before the session manager has answered for this client.
    *   It was deaf 5 of 8 times after 40 pw-metadata had been killed.
-   * - Forgetful: clients that listened when an event was sent have not received it. Clients that came later
-   *   have its contents. The witness of `watchSound` shows this.
+   * - Forgetful: PipeWire sends changes, but one of them has not reached the clients that listened at that
+   *   time. Clients that came later have its contents. The witness of `watchSound` shows this.
    * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its
    *   configuration in vain, and does not try again.
    */
@@ -242,6 +244,8 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
     await this.node.writeFile(`${FILES_FOLDER}/witness-knows`, WITNESS_KNOWS);
+    // If one of the three checks fails, PipeWire is restarted, and all checks begin again. Only a restart
+    // prints.
     const within15s = 'timeout -s KILL 15 sh';
     const output = await this.node.userShell(`for try in 1 2 3; do
   if ${within15s} -c '${PIPEWIRE_SIGNALS}' && ${within15s} ${FILES_FOLDER}/witness-knows &&

@@ -3,9 +3,9 @@
 // all clients know the true state. At the end the daemon takes hardly more memory and descriptors than
 // before.
 //
-// The seed chooses one fault of each part. TONEARM_FAULTS=all causes all faults. `npm run soak` also causes
-// all, if there is time. TONEARM_FAULTS=TEXT,TEXT causes the faults whose names contain one of the texts.
-// TONEARM_FUZZ_SEED=N repeats a series.
+// Without TONEARM_FAULTS, the seed chooses one fault of each part. TONEARM_FAULTS=all causes all faults.
+// `npm run soak` also causes all, if there is time. TONEARM_FAULTS=TEXT,TEXT causes the faults whose names
+// contain one of the texts. TONEARM_FUZZ_SEED=N repeats a series.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -19,7 +19,10 @@ const skip = whyNoNode('chromium', 'mosquitto', 'mpv', 'avahi-browse');
 const SELECTION = process.env['TONEARM_FAULTS'] ?? '';
 /** True if the node boots over another Debian than this machine's (container.ts). */
 const IS_OTHER_DEBIAN = NODE_ROOT !== '/';
-/** The seed chooses the node's sound server. The two Debians of one run have different sound servers. */
+/**
+ * An even number chooses PulseAudio, an odd one PipeWire. One is added for the other Debian, so that the two
+ * Debians of one run have different sound servers.
+ */
 const SEED_OF_SOUND = IS_OTHER_DEBIAN ? SEED + 1 : SEED;
 const SOUND = SEED_OF_SOUND % 2 === 0 ? 'pulseaudio' : 'pipewire';
 /** The first unit of each list is the unit to which the daemon connects. */

@@ -85,7 +85,10 @@ export class Series {
     this.#streams.close();
   }
 
-  /** Causes one fault and undoes it, and checks everything that must be true afterwards. */
+  /**
+   * Causes one fault and undoes it, under load and after an upgrade has begun. Then checks everything that
+   * must be true.
+   */
   async step(fault: Fault, t: TestContext): Promise<void> {
     // Steps after a failed one would fail for the same reason. A step counts as failed until its end.
     if (this.#hasFailed) return t.skip('an earlier step has failed');
@@ -148,9 +151,9 @@ export class Series {
   }
 
   /**
-   * Waits until the daemon takes hardly more than when its process was first measured. The bounds are at the
-   * top of this file. After a fault that ends the process, `step` measures the new process. Later usage is
-   * then compared with this measurement.
+   * Waits until the daemon takes hardly more than when its process was first measured. `begin` measures the
+   * first process, and `step` each new one, after a fault has ended the old one. The bounds are at the top
+   * of this file.
    */
   async takesNoMoreThanBefore(): Promise<void> {
     const before = this.#usageBefore ?? assert.fail('nothing was measured');

@@ -40,7 +40,7 @@ interface ServiceRow {
  * up to 30 s apart.
  */
 export const RECONNECTED_WITHIN_MS = 60_000;
-/** PipeWire's sound server may wait 25 s for rtkit before it answers. A container may lack rtkit. */
+/** PipeWire's sound server may wait 25 s for rtkit before it answers, because a container may lack rtkit. */
 export const RTKIT_MS = 60_000;
 
 /**
@@ -67,8 +67,8 @@ const ROWS: readonly ServiceRow[] = [
     scope: 'system',
     unit: 'dbus.service',
     mayGo: ['systemd', 'power', 'discovery', 'bluetooth'],
-    // For each new output PulseAudio sends a request to rtkit over this bus, and answers nobody else until
-    // rtkit has answered. It does so without tonearm, too.
+    // PulseAudio asks rtkit over this bus for each new output, and answers nobody until rtkit has answered.
+    // PulseAudio does so without tonearm, too.
     mayGoWhileHalted: ['audio'],
     staysDown: true,
     // logind of systemd 257 does not find the new bus by itself, and without logind no user manager starts.

@@ -53,7 +53,7 @@ type Filter = readonly [query: string, parts: readonly Part[]];
 /**
  * Each stream has the query of one of these rows, and learns the parts of the state in the same row.
  * `backend` and `types` add to each other, and `mpris` means `players` (docs/events.md, "Query").
- * `audio.updated` and `audio.removed` are the events of clients.
+ * `audio.updated` and `audio.removed` are the events of clients. `audio.level` changes no part.
  */
 const FILTERS: readonly Filter[] = [
   ['', ALL_PARTS],
@@ -135,7 +135,7 @@ export class KeptStreams {
     for (const { consumer } of this.#kept) consumer.close();
   }
 
-  /** The first stream. The first row of `FILTERS` has no filter. */
+  /** The first stream, because the first row of `FILTERS` has no filter. */
   get #unfiltered(): EventConsumer {
     return this.#kept[0]?.consumer ?? assert.fail('there are no streams');
   }

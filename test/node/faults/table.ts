@@ -74,10 +74,10 @@ const NETWORK: readonly GroupedFault[] = [
 ];
 
 /**
- * Limits the daemon's descriptors. The colon after the number means that only the soft limit is set. `limit`
- * is a word of the shell. In it, PID stands for the daemon's process id. The user pi sets the limit, because
- * the daemon is a process of pi. Root would need CAP_SYS_RESOURCE to set the limit, and a node may lack this
- * capability (launch-script.ts).
+ * Limits the daemon's descriptors. `limit` is a number, or a text for the shell in which PID stands for the
+ * daemon's process id: `$(ls /proc/PID/fd | wc -l)` is the number of its open descriptors. The colon after
+ * the number means that only the soft limit is set. The user pi sets the limit, because the daemon is a
+ * process of pi. Root would need CAP_SYS_RESOURCE for this, and a node may lack it (launch-script.ts).
  */
 const limitDescriptors =
   (limit: string): Step =>
@@ -141,7 +141,7 @@ const killForGood =
     await until(`${unit} has ended`, async () => (await faultedNode.pidOf('system', unit)) === 0);
   };
 
-/** Waits 5 s for an answer of the halted daemon, so that requests of the load come meanwhile, too. */
+/** The halted daemon does not answer. The load sends its requests during these 5 s, too. */
 const ASK_HALTED_DAEMON = sh('timeout 5 curl --silent http://127.0.0.1:8018/server || true');
 
 const DAEMON: readonly GroupedFault[] = [
@@ -227,6 +227,7 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
   const series: Fault[] = [];
   for (let fault = remaining.shift(); fault !== undefined; fault = remaining.shift()) {
     const { part, isAlone } = fault;
+    // A fault gets a partner in half of the cases: a later fault of another part. Neither may be `isAlone`.
     const index = remaining.findIndex((row) => row.isAlone !== true && row.part !== part);
     const canBePaired = isAlone !== true && index >= 0;
     const isPaired = canBePaired && random.chance(0.5);

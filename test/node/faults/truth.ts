@@ -13,8 +13,8 @@ import { assertRoutesAreTrue, readWorld } from './world.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The longest wait is for the daemon, which reads everything once a minute. Only this reading finds a change
- * that PipeWire has sent to nobody. The page comes back within half a minute.
+ * The daemon takes longest. It reads the sound server's whole state once a minute, and only this reading
+ * finds a change that PipeWire has sent to nobody. The page comes back within half a minute.
  */
 const TRUE_WITHIN_MS = 80_000;
 
@@ -42,6 +42,7 @@ async function readRoutes(requests: Requests): Promise<Routes & OtherAnswers> {
   return { ...lists, ...rest } as unknown as Routes & OtherAnswers;
 }
 
+/** The network namespace `neighbour` stands for another machine (faulted-node.ts). */
 const inNeighbour = (script: string): string => `ip netns exec neighbour ${script}`;
 
 /** Messages that the broker retains below the node's topic. */
@@ -71,6 +72,7 @@ function assertBrokerAgrees(topics: ReadonlyMap<string, string>, routes: Routes 
     expected[`services/${String(service['scope'])}/${String(service['name'])}`] = service;
   for (const player of withoutPosition(routes.players))
     expected[`players/${String(player['bus_name']).replace('org.mpris.MediaPlayer2.', '')}`] = player;
+  // `node` and `status` are plain texts. The other topics are JSON.
   const { node, status, ...records } = Object.fromEntries(topics);
   assert.equal(status, 'online');
   assert.match(node ?? '', /^[a-z0-9]+$/i);
@@ -122,6 +124,7 @@ async function assertPageAgrees(page: Page, routes: Routes): Promise<void> {
   assert.equal(await outputs.count(), routes.outputs.length);
   for (const { name, volume, muted } of routes.outputs) {
     const output = page.locator(`.output[data-output="${String(name)}"]`);
+    // The first slider of an output is its volume.
     const value = await output.getByRole('slider').first().inputValue();
     assert.equal(value, String(Math.round(Number(volume) * 100)));
     const mute = output.getByRole('button', { name: /^Mute / });

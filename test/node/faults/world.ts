@@ -9,7 +9,7 @@ import type { Listed } from '../../sound/pactl.js';
 import { type FaultedNode, STATE } from './faulted-node.js';
 import type { Routes } from './streams.js';
 
-/** Published volumes are rounded to two decimals. The tolerance is a little more than 0.01. */
+/** Published volumes are rounded to steps of 0.01. The tolerance is a little more than one step. */
 const VOLUME_TOLERANCE = 0.011;
 const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';
@@ -83,8 +83,9 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
   const units = UNITS.map((unit) => unit.join('/'));
   // The upgrade unit is a oneshot, so systemd calls it `activating` while it runs.
   const isRunning = sections.get('upgrading') === 'activating';
-  // An upgrade that was killed has written no status (`UPGRADE` in faulted-node.ts), and counts as failed.
-  // An upgrade that still runs has written none either, but then only `isRunning` counts.
+  // An upgrade writes its exit status into ~/upgrade-ended (`UPGRADE` in faulted-node.ts). The file is
+  // missing if the upgrade was killed, which counts as failed. The file is also missing while the upgrade
+  // runs, but then `isRunning` decides.
   const hasFailed = hasUpgradeBegun && sections.get('upgrade ended') !== '0';
   const stateAtRest = hasFailed ? 'failed' : 'idle';
   return {
@@ -106,7 +107,7 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
   };
 }
 
-/** The first channel is compared. It is as loud as the loudest, because nothing changes the balance. */
+/** Only the first channel is compared, because all are equally loud: nothing changes the balance. */
 function checkVolume(owner: string, published: unknown, { volume }: Listed): void {
   const [first] = Object.values(volume);
   const expected = (first?.value ?? Number.NaN) / NORMAL_VOLUME;
@@ -196,6 +197,7 @@ export function assertRoutesAreTrue(routes: Routes, power: unknown, world: World
   checkPlayers(routes, world);
   checkBluetooth(routes, world);
 
+  // `status` is everything that the route takes from the result file.
   const { run, check, can_check, can_upgrade, ...status } = routes.upgrade;
   assert.deepEqual(status, world.result);
   assert.deepEqual([can_check, can_upgrade], [true, true]);

@@ -193,7 +193,7 @@ export function discoveryScenarios(node: () => Node): void {
   before(() => daemon.prepare());
   after(() => daemon.clear());
 
-  test('the service is found with name, port and TXT, only on interfaces where it is served, until the daemon ends', async () => {
+  test('the service is announced with name, port and TXT only where `bind` serves it, until the daemon ends', async () => {
     await daemon.begin('[lo, lan0]');
     const found = await daemon.untilFoundAt('lan0 IPv4');
     const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
@@ -206,7 +206,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.untilFoundAt();
   });
 
-  test('a daemon that listens on all interfaces is announced on all, also on a new one, and on none after it is killed', async () => {
+  test('with `bind: all` the service is announced on each interface, also on a new one, until the daemon is killed', async () => {
     await daemon.begin('all');
     // `all` includes loopback (docs/configuration.md, "Finding nodes"), and the link-local address of IPv6.
     // Where `bind` names the interfaces, as in the test above, the daemon leaves both out (places.ts and
@@ -219,7 +219,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.unplug();
   });
 
-  test('new addresses are announced, also on an interface that replaces another, and removed addresses are not', async () => {
+  test('the announcements follow addresses and interfaces that are added, removed and added again', async () => {
     await daemon.begin('[lo, lan0, lan1]');
     await daemon.untilFoundAt('lan0 IPv4');
     await daemon.plugIn();
@@ -233,7 +233,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.untilFoundAt('lan0 IPv4');
   });
 
-  test('discovery does not report that the service is announced on an interface without multicast', async () => {
+  test('an interface without multicast has no announcement, and discovery reports none there', async () => {
     await node().shell(
       'ip link add quiet0 type veth peer name quiet1 && ip link set quiet1 up && ip link set quiet0 multicast off up',
     );
@@ -258,7 +258,7 @@ export function discoveryScenarios(node: () => Node): void {
     await endNeighbour();
   });
 
-  test('nodes of the network are listed as they come and go, with this node marked, and printers are not listed', async () => {
+  test('this node and others are listed as they come and go, but a printer is not', async () => {
     await daemon.begin('all', 'kitchen');
     await daemon.untilUp('discovery', /^announced as kitchen on (.*, )?lan0\b/);
     await daemon.nodesAre(await ownNode());

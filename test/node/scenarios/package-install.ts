@@ -174,12 +174,13 @@ export function installScenarios(node: () => Node): void {
     assert.equal(await node().property('MainPID'), pid);
   });
 
-  test('one command with --bind, --unit and --system-unit lets others reach the node, by a reload', async (t) => {
+  test('one set-up applies --bind, --unit and --system-unit by a reload, without a restart', async (t) => {
     const pid = await node().property('MainPID');
     // The node's own network has only a loopback, so the test adds an interface.
     await node().shell(`ip link add house0 type veth peer name house1; ip address add ${ADDRESS}/24 dev house0
       ip link set house0 up; ip link set house1 up`);
     t.after(() => node().shell('ip link delete house0'));
+    // `\x27` is systemd's notation of a quote in a name. The backslash must survive in the YAML file.
     const units = ['--unit', 'mpd.service', '--unit=a\\x27b.service', '--system-unit', 'ssh.service'];
     const flags = ['--bind', 'lo', '--bind', 'eth9', '--bind=house0', ...units];
     const dryRun = await changesNothing(() => node().setUpPi(...flags, '--dry-run'));
@@ -197,7 +198,7 @@ export function installScenarios(node: () => Node): void {
     assert.doesNotMatch(await node().setUpPi(...flags), CHANGE_LINE);
   });
 
-  test('--discovery announces the node, names what is missing for that, and is kept by later runs', async () => {
+  test('--discovery is kept by later runs, and the set-up warns while avahi-daemon does not run', async () => {
     const output = await node().setUpPi('--discovery');
     assert.match(output, /while avahi-daemon does not run: systemctl enable --now avahi-daemon/);
     // avahi-daemon keeps running, because in the scenarios that follow the node announces itself.
@@ -235,7 +236,8 @@ export function installScenarios(node: () => Node): void {
       );
       await isRefused(['--user', 'pi', ...twice], 78, output);
     }
-    // 50-setup.yaml has the section `systemd`, because the test with --unit has set up units.
+    // `service_manager` is another spelling of `systemd`. 50-setup.yaml has the section `systemd`, because
+    // the test with --unit has set up units.
     await node().shell(`printf 'sound_server: {}\nservice_manager: {}\n' > ${CONFIG}/conf.d/10-old.yaml`);
     const sectionRefusal =
       /^tonearm-setup: systemd: is another spelling of service_manager, .* at \/home\/pi\/\S*10-old\.yaml:2; /;

@@ -9,8 +9,8 @@ import { until } from '../../until.js';
 import { CONFIG, type Node } from '../node.js';
 
 /**
- * install.sh in a copy of the checkout. The node may lack the checkout itself. For instance, the checkout
- * lies in /tmp, and the node has a /tmp of its own. Or the node has the root of another Debian.
+ * install.sh in a copy of the checkout. The node may lack the checkout itself: it lies in /tmp, for
+ * instance, and the node has a /tmp of its own, or the node has the root of another Debian.
  */
 const INSTALL_SCRIPT = '/opt/checkout/packaging/install.sh';
 /**
@@ -82,7 +82,7 @@ export function removeScenarios(node: () => Node): void {
     assert.match((await node().setUp('--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
   });
 
-  test('--bluetooth prepares BlueZ and WirePlumber for a user, names what is missing, and is undone by --uninstall', async () => {
+  test('--bluetooth prepares BlueZ and WirePlumber even while bluez is missing, and --uninstall undoes this', async () => {
     const bluezConfig = '/etc/bluetooth/main.conf';
     const unit = '/run/systemd/system/bluetooth.service';
     const listTraces = `find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora

@@ -97,7 +97,7 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal(await node().property('ExecMainStatus'), '78');
   });
 
-  test('a reload is done when the new configuration is in force, the reload of a wrong configuration fails, and streams stay open', async (t) => {
+  test('a reload ends when the new configuration is in force, fails if it is wrong, and leaves streams open', async (t) => {
     const pid = await node().property('MainPID');
     const reload = () => node().user('systemctl', '--user', 'reload', 'tonearm.service');
     t.after(async () => {

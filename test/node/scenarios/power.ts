@@ -1,6 +1,6 @@
 // Scenarios of power actions on a real logind and a real polkit: refusals with their status and reason, and
-// a power-off. faults/table.ts has the reboot. A desktop is a node with an active unit that calls itself the
-// display manager.
+// a power-off. faults/table.ts has the reboot. A desktop is a node on which display-manager.service is
+// active.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -77,7 +77,7 @@ export function powerScenarios(node: () => Node): void {
     });
   }
 
-  test('a power-off is 202, an open stream ends with one action and bye, and the service starts again with the node', async () => {
+  test('a power-off ends an open stream with one action and bye, and the service starts again at the next boot', async () => {
     const watcher = await node().events();
     await node().powerOff(async () => {
       const reply = await node().ask('POST', '/power/power_off');

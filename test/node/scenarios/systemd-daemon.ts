@@ -1,5 +1,4 @@
-// Runs the daemon on the node with lists of units, and reads and changes these units, for the scenarios of
-// service units.
+// Runs the daemon on the node for the scenarios of service units, and reads and changes the units.
 
 import assert from 'node:assert/strict';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
@@ -9,11 +8,11 @@ import { DaemonOnNode, type ReceivedEvents } from './daemon-on-node.js';
 
 export class SystemdDaemon extends DaemonOnNode {
   /**
-   * Starts the daemon anew and waits for its systemd backend. `lists` is the section `systemd` in YAML's
-   * flow style. Other sections may follow on further lines.
+   * Starts the daemon anew and waits for its systemd backend. `section` is the value of the section
+   * `systemd` in YAML's flow style. Further lines of it may have other sections.
    */
-  async begin(lists: string): Promise<void> {
-    await this.launch(`systemd: ${lists}\n`);
+  async begin(section: string): Promise<void> {
+    await this.launch(`systemd: ${section}\n`);
     await this.untilUp('systemd');
   }
 
@@ -68,8 +67,8 @@ export class SystemdDaemon extends DaemonOnNode {
   }
 
   /**
-   * Resolves when all events sent before this call have arrived. It changes `marker.service`, and waits for
-   * the event of this change.
+   * Resolves when all events sent before this call have arrived. Events arrive in order, so it is enough to
+   * change `marker.service`, and to wait for the event of this change.
    */
   async barrier(received: ReceivedEvents): Promise<void> {
     const before = eventsOfUnit(received, 'marker.service').length;

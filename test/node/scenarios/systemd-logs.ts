@@ -13,7 +13,7 @@ import { CONFIGURED_UNITS } from './systemd-units.js';
 /**
  * The script lives for another second after its messages. journald may read a message late, and does not
  * find the message's unit if the process has ended by then (docs/development/what-we-learnt.md, "systemd,
- * logind and Avahi").
+ * logind and Avahi"). `<3>` sets the priority of a message.
  */
 const TALKING_SCRIPT = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
 /**
@@ -87,7 +87,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
     for (const { time } of entries) assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test('a unit that does not exist has no lines, and a unit that is hidden or not listed has no log', async () => {
+  test('the log of an absent unit is empty, and the log of a hidden or unlisted unit is answered with 404', async () => {
     assert.deepEqual(await log('user/absent.service/log'), [200, []]);
     for (const name of ['unlisted.service', 'secret.service', 'secret-alias.service']) {
       const [status] = await log(`user/${name}/log`);
@@ -106,6 +106,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
     try {
       await daemon.begin(LOG_UNITS);
       for (const scope of ['user', 'system']) mustBeInOrder(await endedLog(`${scope}/talks.service/log`));
+      // journald writes to memory from now on. Without the folder on the disk, the log has no earlier run.
       await daemon.node.shell('journalctl --relinquish-var; mv /var/log/journal /var/log/away');
       await runTalkingUnits();
       for (const scope of ['user', 'system']) mustBeInOrder(await endedLog(`${scope}/talks.service/log`));
@@ -125,7 +126,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
       await daemon.begin(LOG_UNITS);
       await daemon.node.root('systemctl', 'start', 'talks.service');
       // The unit's own line is in the namespace. systemd's lines about the unit are in the usual journal,
-      // which may have them later.
+      // which may have them later. Six lines have room for this run, and leave out most of the earlier runs.
       await until('the log has the line of the unit and that of systemd', async () => {
         const [, lines] = await log('system/talks.service/log?lines=6');
         const hasEnd = lines.some((line) => line.includes("Failed with result 'exit-code'"));

@@ -1,6 +1,6 @@
 // Scenarios of changes that no client of the daemon makes, and of the events that follow. Others change the
-// user's units by systemctl and by files, and units of the system by systemctl. No request changes a unit of
-// the system.
+// user's units by systemctl and by files, and units of the system by systemctl. The last scenario sends
+// requests that would change units of the system, and all are refused.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
     assert.deepEqual(sent.at(-1), await daemon.service('plain.service'));
   });
 
-  test('a unit with a new file runs without a reload, and is gone when its file is removed and it has stopped', async () => {
+  test('a unit with a new file runs without daemon-reload, and exists until its file is removed and it has stopped', async () => {
     await daemon.write('late.service', `[Unit]\nDescription=Late\n[Service]\n${SLEEP}`);
     await daemon.systemctl('start', 'late.service');
     const late = await daemon.waitFor('late.service', ({ running }) => running);
@@ -128,7 +128,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     );
   });
 
-  test('no request changes a system unit, or makes the daemon send a call that could change a unit', async () => {
+  test('a request for a system unit is refused, and makes the daemon send no call that could change a unit', async () => {
     const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
     const output = new SpawnedText(monitor.stdout);
     /** Sends a harmless call with this word. Resolves with true if the monitor has printed the word. */
@@ -144,6 +144,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
         assert.equal(actualStatus, status, `${verb} ${scope}/${unit}: ${why}`);
       }
     }
+    // The new start makes the calls that are expected below. They show that the monitor records calls.
     await daemon.begin(CONFIGURED_UNITS);
     await until('the monitor has its last message', () => ping('last.word'));
     monitor.kill();
@@ -153,7 +154,6 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
       .filter(
         (message) => message.type === 'method_call' && message.destination === 'org.freedesktop.systemd1',
       );
-    // These calls come from the new start of the daemon. They show that the monitor records calls.
     const members = new Set(calls?.map(({ member }) => member));
     assert.deepEqual([...members].sort(), ['GetAll', 'GetUnitFileState', 'Subscribe']);
   });

@@ -19,6 +19,7 @@ export const UNITS: Readonly<Record<string, string>> = {
   'lingering.service': '[Service]\nExecStart=/nowhere/at-all\nExecStopPost=sleep infinity\n',
   'lingering-again.service': `[Service]\nRestart=on-failure\nRestartSec=1h\nExecStart=false\nExecStopPost=sleep infinity\n`,
   'crashing.service': '[Service]\nRestart=always\nRestartSec=100ms\nExecStart=false\n',
+  // The unit fails until a test makes the file `mended` in the runtime directory (%t).
   'limited.service': `[Unit]\nStartLimitBurst=2\nStartLimitIntervalSec=600\n[Service]\nRestart=on-failure\nRestartSec=100ms\nExecStart=sh -c "test -e %t/mended && exec sleep infinity"\n`,
   // The script runs `trap` before it reports its start. So the unit ignores SIGTERM once it counts as
   // started.
@@ -32,13 +33,14 @@ export const UNITS: Readonly<Record<string, string>> = {
   'tpl@.service': `[Service]\n${SLEEP}`,
   'secret.service': `[Service]\n${SLEEP}`,
   'unlisted.service': `[Service]\n${SLEEP}`,
-  // The stop takes a second. So an answer that came before the end of the stop would find it `deactivating`.
+  // The stop takes a second. So the unit is still `deactivating` if the answer comes before the stop ends.
   'aliased.service': `[Service]\n${SLEEP}ExecStop=sleep 1\n[Install]\nAlias=other-name.service\n`,
 };
 
 /**
  * The user's units in the configuration. The template, real.service and aliased.service are in it only by
- * other names, and unlisted.service is not in it.
+ * other names, and unlisted.service is not in it. systemd.ts makes the links alias.service, to real.service,
+ * and secret-alias.service, to secret.service.
  */
 export const USER_UNITS = [
   ...Object.keys(UNITS).filter(
@@ -108,6 +110,7 @@ export const ROWS: readonly Row[] = [
   row('enable of a static unit, which only starts it', 'enable static', 202, STATIC),
   row('a oneshot that succeeds', 'start good-oneshot', 202, STOPPED),
   row('a oneshot that fails', 'start bad-oneshot', 502, FAILED, { detail: /failed.*exit-code/ }),
+  // The detail has the result of the job, `done`, because the failure comes after the end of the job.
   row('a service without a program', 'start missing-binary', 502, FAILED, {
     detail: /done.*exit-code/,
     failsAfterJob: true,
@@ -128,5 +131,6 @@ export const ROWS: readonly Row[] = [
   row('an internal unit', 'start secret', 404, {}),
   row('an internal unit by another name', 'start secret-alias', 404, {}),
   row('a bare template', 'start tpl@', 404, {}),
+  // A unit's name has at most 255 characters.
   row('a name of 300 characters', `start ${'a'.repeat(300 - '.service'.length)}`, 404, {}),
 ];

@@ -12,7 +12,7 @@ import { logScenarios } from './systemd-logs.js';
 import { changesByOthersScenarios, systemScopeScenarios } from './systemd-others.js';
 import { CONFIGURED_UNITS, ROWS, SLEEP, STOPPED, SYSTEM_UNITS, UNITS, USER_UNITS } from './systemd-units.js';
 
-/** A row that is no crash loop may cause this many events of its unit. */
+/** A row that is no crash loop may cause at most this many events of its unit. */
 const EVENTS_MAX = 8;
 /**
  * systemd starts crashing.service five times, and refuses the sixth start. Each of the six may cause three
@@ -24,9 +24,9 @@ export function systemdScenarios(node: () => Node): void {
   const daemon = new SystemdDaemon(node);
 
   /**
-   * True if the crash loop is over. `failed` alone does not show that, because the unit is also `failed`
-   * between two starts. systemd also counts the restart that it refuses, and `restarts` is the number of
-   * this one. By default systemd refuses the fifth restart, which would be the sixth start.
+   * True if the crash loop is over, because systemd has refused a restart. `failed` alone does not show
+   * that: the unit is also `failed` between two starts. `restarts` is systemd's count of restarts with the
+   * refused one. By default systemd allows five starts, and the fifth restart would be the sixth start.
    */
   const isLoopOver = async (unit: string, restarts = 5): Promise<boolean> => {
     const properties = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
@@ -46,6 +46,7 @@ export function systemdScenarios(node: () => Node): void {
 
   test('the list has system units, then user units, as configured', async () => {
     const services = await daemon.services();
+    // secret.service is the upgrade unit, which is hidden, also by its alias secret-alias.service.
     const visibleUserUnits = USER_UNITS.filter((name) => !name.startsWith('secret')).map(
       (name) => `user/${name}`,
     );
@@ -134,6 +135,7 @@ export function systemdScenarios(node: () => Node): void {
     test(`a start of ${unit}, whose program fails, is answered with 502, or 202 if the program fails after 100 ms`, async () => {
       await startInVain(unit, /exit-code/);
       await daemon.waitFor(unit, (service) => `${service.active_state} ${service.sub_state}` === state);
+      // The kill ends the program of ExecStopPost=, which would run for ever.
       if (state.endsWith('stop-post')) await daemon.systemctl('kill', unit);
       await daemon.waitFor(unit, (service) => service.active_state !== 'deactivating');
       assert.deepEqual(await daemon.post(unit, 'stop'), [202, '']);
@@ -146,6 +148,7 @@ export function systemdScenarios(node: () => Node): void {
   test('a unit that was started too often can be started again once its program works', async () => {
     const unit = 'limited.service';
     await startInVain(unit, /exit-code/);
+    // StartLimitBurst=2 allows two starts, and the second restart would be the third start.
     await until('the loop has ended', () => isLoopOver(unit, 2));
     await daemon.waitFor(unit, (service) => service.active_state === 'failed');
     // A changed unit file would prove nothing, because `daemon-reload` forgets the starts (systemd 252).
@@ -156,7 +159,7 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.service(unit)).running, true);
   });
 
-  test('disable with an alias stops the unit behind it', async () => {
+  test('disable with an alias removes the alias, and stops the unit behind it if this unit is active', async () => {
     for (const state of ['active', 'inactive']) {
       const startOptions = state === 'active' ? ['--now'] : [];
       await daemon.systemctl('enable', ...startOptions, 'aliased.service');
@@ -172,6 +175,7 @@ export function systemdScenarios(node: () => Node): void {
   });
 
   test('disable with an alias that was made a moment ago stops the unit behind it', async () => {
+    // One round would prove little, because the daemon may have read the new alias in time.
     for (let round = 0; round < 5; round += 1) {
       await daemon.systemctl('enable', '--now', 'aliased.service');
       assert.deepEqual(await daemon.post('other-name.service', 'disable'), [202, '']);
@@ -179,7 +183,7 @@ export function systemdScenarios(node: () => Node): void {
     }
   });
 
-  test('disable of a linked unit that does not run is 202, and removes the link', async () => {
+  test('disable of a linked unit that does not run is answered with 202, and removes the link', async () => {
     await daemon.shell(`printf '[Service]\\nExecStart=sleep infinity\\n' > ~/late.service`);
     await daemon.systemctl('link', `/home/${NODE_USER}/late.service`);
     await daemon.waitFor('late.service', ({ exists }) => exists);
@@ -188,7 +192,7 @@ export function systemdScenarios(node: () => Node): void {
     await daemon.shell('rm ~/late.service');
   });
 
-  test('a start is 202 if its job takes longer than the daemon waits', async () => {
+  test('a start is answered with 202 if its job takes longer than the daemon waits', async () => {
     assert.deepEqual(await daemon.post('endless.service', 'start'), [202, '']);
     assert.equal((await daemon.service('endless.service')).active_state, 'activating');
     const secondStart = daemon.post('endless.service', 'start');

@@ -8,14 +8,16 @@ import { NODE_PROGRAM } from '../node.js';
 import { DaemonOnNode, type ReceivedEvents } from './daemon-on-node.js';
 
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
+/** The value of the section `upgrade` with both units. */
 export const FULL = `{enabled: true, resultFile: ${RESULT}, checkUnit: check.service, upgradeUnit: up.service}`;
+/** The same without units, so that neither a check nor an upgrade can be started. */
 export const READ_ONLY = `{enabled: true, resultFile: ${RESULT}}`;
 /** The line at which a unit's script waits for `openGate`. */
 export const GATE = 'while [ ! -e /home/pi/gate ]; do sleep 0.02; done';
 
 /**
- * `Before=` makes systemd remember the upgrade unit while the daemon's unit is loaded. The daemon's unit is
- * loaded while it runs, and after it has failed.
+ * systemd forgets a unit to which no loaded unit refers, and how the unit's run ended. By `Before=` the
+ * daemon's unit refers to the upgrade unit. It is loaded while the daemon runs, and after it has failed.
  */
 const SERVICE = `[Unit]
 Before=up.service
@@ -57,7 +59,7 @@ export class UpgradeDaemon extends DaemonOnNode {
     await this.startDaemon();
   }
 
-  /** Starts the daemon if it does not run, and waits until the backend is connected. */
+  /** Starts the daemon if it does not run, and waits until `GET /upgrade` is answered. */
   async startDaemon(): Promise<void> {
     await this.systemctl('start', 'tonearm.service');
     await this.readUpgrade();
@@ -127,7 +129,7 @@ export class UpgradeDaemon extends DaemonOnNode {
     });
   }
 
-  /** Waits until the upgrade unit's log has that line. */
+  /** Waits until the upgrade unit's log has a line that is or matches `line`. */
   async logHas(line: string | RegExp): Promise<void> {
     const isLine = (message: string) => (typeof line === 'string' ? message === line : line.test(message));
     await until(`the log has "${line}"`, async () => {

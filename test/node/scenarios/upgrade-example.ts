@@ -1,5 +1,6 @@
-// Scenarios of the shipped detector, timer and upgrade script, which run unchanged: first with a sudo that
-// only records its arguments, then with the real sudo and apt on a repository of the test's.
+// Scenarios of the shipped detector, timer and upgrade script, which run unchanged. The first scenarios have
+// a sudo that only records its arguments. The others have the real sudo and apt, and a repository that
+// upgrade-repository.ts makes.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -40,7 +41,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('enable', 'tonearm.service');
     const recordArguments = '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n';
     await daemon.node.writeFile('/opt/fake/sudo', recordArguments, '755');
-    // The real apt-get takes seconds to list what it could upgrade.
+    // The detector counts the lines that begin with `Inst`. The real apt-get takes seconds to print them.
     await daemon.node.writeFile('/opt/fake/apt-get', '#!/bin/sh\necho Inst bash\n', '755');
   });
 
@@ -135,7 +136,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.logHas(/have nothing newer than tonearm-example 4$/);
     });
 
-    test('the log of an upgrade that failed has what root wrote', async () => {
+    test('the log of an upgrade that failed has what root wrote, and the next upgrade succeeds', async () => {
       const failingPostinst = 'echo "no room left here" >&2; exit 3';
       await repository.publish(5, NO_SOURCE, failingPostinst);
       await daemon.startUpgrade();

@@ -14,8 +14,8 @@ const FOLDER = '/opt/repository';
 const APT_CONFIG = '/etc/apt/apt.conf.d/99-repository';
 const SUDOERS = '/etc/sudoers.d/tonearm-upgrade';
 /**
- * apt keeps the lists of this repository in a folder of their own, so that the node's lists stay. apt reads
- * FOLDER as root, because FOLDER belongs to root.
+ * apt keeps the lists of this repository in a folder of their own, so that the node's lists stay. FOLDER
+ * belongs to root, so apt works in it as root, and not as apt's own user.
  */
 const APT_SETTINGS = `Dir::Etc::sourcelist "${FOLDER}/sources.list";
 Dir::Etc::sourceparts "/dev/null";
@@ -40,6 +40,7 @@ export class Repository {
     // A comment of the script has the rights, as in `# pi ALL=(root) NOPASSWD: ...`.
     const [, rights = ''] = /^# *pi (ALL=.*)$/m.exec(readFileSync(SCRIPT, 'utf8')) ?? [];
     const rule = rights.replace('@PACKAGE@', PACKAGE);
+    // The second rule is for the scenario in which a user runs `tonearm progress` by sudo.
     const sudoers = `${NODE_USER} ${rule}\n${NODE_USER} ALL=(root) NOPASSWD: /usr/local/bin/tonearm\n`;
     await this.#node.writeFile(SUDOERS, sudoers, '440');
     await this.#node.writeFile(APT_CONFIG, APT_SETTINGS);
@@ -86,7 +87,10 @@ export class Repository {
     };
   }
 
-  /** Leaves a change of the package's state that dpkg has not taken into its list, as a power cut does. */
+  /**
+   * Makes a file such as dpkg makes for each change of a package's state. dpkg removes its file once the
+   * change is in its list, but a power cut may come before that.
+   */
   async interrupt(): Promise<void> {
     await this.#node.shell(
       `dpkg-query --status ${PACKAGE} | sed 's/^Status: .*/Status: install ok half-configured/' > /var/lib/dpkg/updates/0000`,

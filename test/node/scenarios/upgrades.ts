@@ -37,13 +37,14 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.equal(ended.run.percent, undefined);
     await until('the run is idle', () => runStates(received).at(-1) === 'idle');
     assert.deepEqual(runStates(received), ['running', 'idle']);
+    // `tonearm progress step` makes the event `progress`.
     const lines = received
       .filter(({ type }) => type === 'upgrade.progress')
       .map(({ data }) => JSON.parse(data));
     assert.equal(lines.map(({ event }) => event).join(), 'begin,progress,end');
   });
 
-  test('a run fails although its script reported success, and stays failed over a restart', async () => {
+  test('a run fails although its script reported success, and stays failed when the daemon restarts', async () => {
     const script = `echo unpacking\n${GATE}\ntonearm progress end --success; echo "disk full"; exit 3`;
     await daemon.beginWithUnit(script);
     const received = await daemon.listen();
@@ -86,6 +87,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       await daemon.untilRun(expected);
       await until(`the run is ${expected}`, () => runStates(received).at(-1) === expected);
       assert.deepEqual(runStates(received), ['running', expected]);
+      // Each try sends one line. StartLimitBurst= allows three tries.
       assert.equal(received.filter(({ type }) => type === 'upgrade.progress').length, 3);
     }
     await daemon.shell('rm ~/tries');
@@ -107,17 +109,18 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.untilRun('failed');
   });
 
-  test('the run of a service that is no oneshot has failed if somebody stops it', async () => {
+  test('the run of a service that is no oneshot counts as failed if somebody stops it', async () => {
     await daemon.runUnit(GATE, 'Type=simple\n');
     await daemon.untilRun('running');
     await daemon.systemctl('stop', 'up.service');
+    // The stop is a success for systemd, but not for the upgrade.
     assert.equal(await daemon.node.property('Result', 'up.service'), 'success');
     await daemon.untilRun('failed');
   });
 
   /**
-   * Fails unless a start is answered by a 502 with this reason, sends no event, and leaves the run as it
-   * was. Ends the daemon.
+   * Starts an upgrade. Fails unless the answer is a 502 with this reason, no event with a state of the run
+   * follows, and the run is as before. Ends the daemon.
    */
   const mustNotRun = async (why: RegExp) => {
     const before = (await daemon.readUpgrade()).run;
@@ -151,6 +154,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
 
   test('a start that is refused changes nothing', async () => {
     await daemon.systemctl('mask', 'masked.service');
+    // systemd does not load a oneshot without a program.
     await daemon.node.writeUnit('user', 'bad.service', '[Service]\nType=oneshot\n');
     for (const [unit, why] of Object.entries({ missing: /not found/, masked: /masked/, bad: /./ })) {
       await daemon.beginWithConfig(FULL.replace('up.service', `${unit}.service`));

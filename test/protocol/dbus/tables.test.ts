@@ -1,4 +1,4 @@
-// The D-Bus tables: names, rules, paths and properties.
+// Tests the tables of D-Bus: paths of units, match rules, signals, properties, and effects of methods.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,8 +12,8 @@ import { type Match, matchRule, type Signal, signalValues } from '../../../src/p
 import * as systemd from '../../../src/protocol/dbus/systemd.js';
 
 /**
- * In a path, `_` and two hexadecimal digits stand for a byte that is neither a letter nor a digit, and for a
- * digit at the beginning.
+ * `lastPart` is the name with `_` and two hexadecimal digits instead of each byte that is neither a letter
+ * nor a digit. A digit at the beginning is replaced, too. An empty name becomes `_`.
  */
 const UNIT_PATHS: readonly (readonly [name: string, lastPart: string])[] = [
   ['mpd.service', 'mpd_2eservice'],
@@ -40,6 +40,7 @@ const RULES: readonly (readonly [match: Match, rule: string])[] = [
     { sender: 'a.b', path_namespace: '/p', arg0: 'x', arg2: 'y' },
     "type='signal',sender='a.b',path_namespace='/p',arg0='x',arg2='y'",
   ],
+  // A quoted text cannot contain an apostrophe. So the text ends, `\'` follows, and another text begins.
   [{ sender: 'a.b', arg2: "it's" }, "type='signal',sender='a.b',arg2='it'\\''s'"],
   [
     { ...OWNER_CHANGES_MATCH, arg0: 'a.b' },
@@ -65,8 +66,9 @@ test('a signal is read only by the row with its interface, member and signature'
   assert.equal(signalValues(PROPERTIES_CHANGED, signal), undefined);
 });
 
-test('properties that are missing, inherited or of a wrong type are left out', () => {
-  // Each of `Names` must be a text, `ConditionResult` a boolean, and a timestamp a whole number.
+test('properties that are unknown, inherited or of a wrong type are left out', () => {
+  // `ActiveState` and each of `Names` must be a text, `ConditionResult` a boolean, and a timestamp a whole
+  // number. `UNIT_PROPERTIES` has no `Other`.
   const properties = {
     Id: 'x.service',
     Names: ['x.service', 7],
@@ -90,7 +92,7 @@ test('properties that are missing, inherited or of a wrong type are left out', (
   assert.deepEqual(readProperties({ toString: 's' }, {}), {});
 });
 
-test('the methods that change units or power are marked with this effect, and all others with none', () => {
+test('only the methods that change units or power are marked with an effect', () => {
   const methods = Object.entries({ ...systemd.SYSTEMD_METHODS, ...LOGIND_METHODS });
   const effects = methods.map(([name, { effect }]) => `${name}: ${effect}`);
   assert.deepEqual(

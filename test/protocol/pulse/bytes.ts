@@ -67,6 +67,7 @@ const FRONT_RIGHT = 2;
 const PCM = 1;
 /** The raw volume of 100 % (volume.h). */
 const FULL = 0x10000;
+/** The number of raw volumes from 0 to `FULL`. */
 const VOLUME_STEPS = 0x10001;
 
 const STEREO = map(FRONT_LEFT, FRONT_RIGHT);
@@ -121,8 +122,9 @@ export function sinkInput(change: SinkInputBytes = {}): number[] {
 }
 
 /**
- * Ports are bytes, because their form depends on the version. Null and undefined both mean no active port.
- * The monitor has its name from the sink. The flags are those of a null sink of PulseAudio.
+ * `monitor` is the index of the sink's monitor, whose name is made of `name`. `flags` are those of a null
+ * sink of PulseAudio. `state` is 0 for a sink that runs, and 1 for an idle one. `ports` are bytes, because
+ * their form depends on the version. Both null and undefined as `activePort` mean that no port is active.
  */
 const SINK = {
   index: 3,
@@ -171,6 +173,7 @@ export function sink(change: Partial<typeof SINK> = {}): number[] {
   ].flat();
 }
 
+/** `monitorOf` is the index of the monitored sink, whose name is always that of `SINK`. */
 const SOURCE = {
   index: 4,
   name: 'mike',

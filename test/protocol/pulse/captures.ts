@@ -8,11 +8,13 @@ export interface Capture {
   /** The length of the file. */
   readonly bytes: number;
   readonly negotiated_version?: number;
+  /** The contents of the frames as values, in a form that depends on the capture. */
   readonly decoded?: unknown;
   /** How many records the reply has. */
   readonly count?: number;
   /** The code of the server's error. */
   readonly code?: number;
+  /** The events as texts, such as `CHANGE SINK #0`. */
   readonly events?: readonly string[];
   /** How many events there are of each kind. */
   readonly counts?: Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
-// Compares the commands, except those that create a stream, with literal bytes from the protocol's
-// description. golden.test.ts has CREATE_RECORD_STREAM, and error codes that are in the table of outcome.ts.
-// An error code that is not in the table is tested here.
+// Compares the requests with literal bytes from the protocol's description. Only CREATE_RECORD_STREAM is
+// tested elsewhere, in golden.test.ts. That file also tests the error codes in the table of outcome.ts, and
+// this file tests codes that the table does not have.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,15 +15,20 @@ import { PEAKS } from './record-stream.js';
 const bytesOf = (hex: string): number[] => [...Buffer.from(hex.replaceAll(/[^0-9a-f]/g, ''), 'hex')];
 /** The header after the length of the payload: control channel, no offset, no flags. */
 const HEADER = 'ffffffff 00000000 00000000 00000000';
-/** The absent text. It is also the end of a property list. */
+/**
+ * The absent text. Some requests have it after an index, because they could name the object instead. It is
+ * also the end of a property list.
+ */
 const NULL = '4e';
 /**
- * A request with tag 2. Each field begins with its type tag: 4c for a number, 74 for a text, 76 for volumes,
- * 78 for bytes, 50 for a property list. 30 is false, and 31 is true.
+ * A request with tag 2. `length` is that of its payload, which begins after `HEADER`. Each field begins with
+ * its type tag: 4c for a number, 74 for a text, 76 for volumes, 78 for bytes, 50 for a property list. 30 is
+ * false, and 31 is true.
  */
 const frameOf = (length: string, command: string, fields = ''): string =>
   `${length} ${HEADER} 4c ${command} 4c 00000002 ${fields}`;
 
+/** A request and its bytes. The type of `args` depends on `command`, such as `{}` for GET_SERVER_INFO. */
 type Row = { [C in RequestName]: readonly [command: C, args: RequestArgs<C>, hex: string] }[RequestName];
 const ROWS: readonly Row[] = [
   ['DELETE_RECORD_STREAM', { stream: 7 }, frameOf('0000000f', '00000006', '4c 00000007')],
@@ -164,7 +169,7 @@ for (const [what, [command, args]] of BAD_ARGUMENTS) {
   });
 }
 
-test('the requests of one turn are sent one after the other, without the refused ones, also if one buffer is too small for all', () => {
+test('the requests of one turn are sent without the refused ones, also if one buffer is too small for all', () => {
   const { session } = ready();
   const setDefaultSink = (name: string): void =>
     session.request('SET_DEFAULT_SINK', { name }, NOW_MS, () => undefined);
@@ -187,7 +192,8 @@ test('the requests of one turn are sent one after the other, without the refused
   assert.equal(bytes.length, 3 * frame.length);
 });
 
-// These words have a facility after the last one, the type 3, or bits above the type (subscription.ts).
+// 0x0a and 0x0f have a facility after the last one, 0x30 has the type 3, and each of the others has bits
+// above the type (subscription.ts).
 for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff])
   test(`the word 0x${word.toString(16)} is no event`, () =>
     assert.throws(() => decodeEvent(word, 1), WireError));

@@ -52,6 +52,7 @@ export function ready(serverVersion = DAEMON_VERSION): Conversation {
   session.open(NOW_MS);
   session.receive(reply(AUTH_TAG, u32(serverVersion)));
   session.receive(reply(NAME_TAG, u32(CLIENT_INDEX)));
+  // The test finds only its own requests in the output, not those of the handshake.
   session.takeOutput();
   assert.deepEqual(conversation.versions, [Math.min(DAEMON_VERSION, serverVersion)]);
   return conversation;

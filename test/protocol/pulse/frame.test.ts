@@ -11,8 +11,8 @@ const join = (...pieces: Uint8Array[]): Uint8Array => Uint8Array.from(pieces.fla
 type Delivered = readonly [channel: number, payload: number[]];
 
 /**
- * Bytes of an older read, which follow each chunk here. In the daemon all reads share one buffer
- * (actors/dial.ts).
+ * These bytes of an older read stand behind each chunk. That may be so in the daemon, because all its reads
+ * share one buffer (actors/dial.ts). The framer must not read them.
  */
 const STALE = framed([7, 7]);
 
@@ -53,7 +53,7 @@ test('frames are delivered whole, each with its channel, also when the stream is
     assert.deepEqual(framesIn(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
 });
 
-test('a large frame is delivered unchanged in chunks of any size, also if the first chunk ends within the small frame before it', () => {
+test('a small frame and a large one behind it are delivered unchanged, wherever the chunks end', () => {
   const payload = Array.from({ length: 10_000 }, (_, index) => index % 251);
   const smallFrame = framed([1, 2, 3]);
   const stream = join(smallFrame, framed(payload));
@@ -72,7 +72,10 @@ test('a payload that is kept is not overwritten by the next frame', () => {
   assert.equal(kept.map((payload) => payload.join()).join(' '), '1,2 3,4');
 });
 
-/** `offset` is the upper word of the header's offset. Byte 12 is the highest byte of the lower word. */
+/**
+ * Only a frame with audio data may have an offset or flags. The offset has two words: `offset` is the upper
+ * one, in which 1 means 4 GiB. Byte 12 is the highest byte of the lower one, where 1 means 16 MiB.
+ */
 const HEADERS: readonly (readonly [what: string, frame: Uint8Array])[] = [
   ['length 0', framed([])],
   ['length 0 on another channel', framed([], { channel: 1 })],

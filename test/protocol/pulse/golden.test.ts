@@ -40,6 +40,7 @@ const COMMANDS_BY_FILE_NAME: readonly (readonly [nameBegin: string, command: Req
   ['sink-input-info', 'GET_SINK_INPUT_INFO'],
 ];
 
+/** A file has the server's name first, such as `pulse` in `pulse-sinks-v32.bin`. */
 function commandOf(capture: Capture): RequestName | undefined {
   const [, nameWithoutServer = ''] = /^[^-]*-(.*)$/.exec(capture.file) ?? [];
   return COMMANDS_BY_FILE_NAME.find(([nameBegin]) => nameWithoutServer.startsWith(nameBegin))?.[1];
@@ -53,8 +54,8 @@ const replies = files.flatMap((capture) => {
 });
 
 /**
- * Sends the command with this tag, and returns its result after the session has received these chunks. Other
- * requests use up the tags before this one.
+ * Sends the command with this tag, and returns its result after the session has received these chunks. A
+ * session numbers its requests itself, so other requests use up the smaller tags first.
  */
 function throughSession(
   command: RequestName,
@@ -152,6 +153,7 @@ for (const capture of files.filter((file) => file.code !== undefined)) {
   });
 }
 
+/** The fields of a reply to CREATE_RECORD_STREAM that differ from server to server. */
 const PEAK_REPLIES: Readonly<Record<string, object>> = {
   'pulse-peak-record.bin': {
     sourceOutput: 0,
@@ -176,6 +178,7 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
     assert.equal(bytes.length, capture.bytes);
     const { session, closed, streamEvents } = ready();
     const results: unknown[] = [];
+    // Both requests are sent first, because a capture may have both replies, with the peaks between them.
     session.request('CREATE_RECORD_STREAM', PEAKS, 0, (result) => results.push(result));
     session.request('DELETE_RECORD_STREAM', { stream: 0 }, 0, (result) => results.push(result));
     // The first two frames are the handshake's, with 15 bytes of payload each.
@@ -183,6 +186,7 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
     for (const byte of oneByOne(bytes.subarray(handshakeBytes))) session.receive(byte);
 
     const [created, ...deleted] = results;
+    // The clone has ordinary objects for the property lists, which have a prototype of their own.
     assert.deepEqual(structuredClone(created), {
       ok: true,
       value: {
@@ -223,6 +227,7 @@ test('the session writes client-peak-request.bin for a record stream, but with a
     byIndex,
     captured.subarray(sourceStart + byName.length),
   ]);
+  // A frame begins with the length of its payload.
   expected.writeUInt32BE(expected.readUInt32BE(0) - byName.length + byIndex.length, 0);
   const { session } = ready();
   session.request('CREATE_RECORD_STREAM', PEAKS, 0, () => assert.fail());
@@ -245,6 +250,7 @@ for (const capture of files.filter((file) => file.events !== undefined || file.c
     if (capture.events !== undefined) assert.deepEqual(eventTexts, capture.events);
     for (const [kind, count] of Object.entries(capture.counts ?? {}))
       assert.equal(eventTexts.filter((event) => event.startsWith(`${kind} #`)).length, count);
+    // The other captures begin later, so they have only events.
     const isSubscribeReplied = capture.file.includes('subscribe');
     assert.deepEqual(acknowledged, isSubscribeReplied ? [{ ok: true, value: undefined }] : []);
   });

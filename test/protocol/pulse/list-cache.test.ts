@@ -35,6 +35,7 @@ test('a property list that is too long to be kept is decoded at each reading', (
 test('the property list of a sink input is kept until the sink input is forgotten', () => {
   const texts = new TextCache();
   const read = (): unknown[] =>
+    // The first list is that of sink input 1, the second that of sink input 2.
     [1, 2].map((index) => readSinkInput(texts, { index, props: propsOfSong('One') }).props);
   const before = read();
   texts.lists.forget(2);

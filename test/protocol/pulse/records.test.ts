@@ -34,6 +34,7 @@ const decodedSinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
   decode('GET_SINK_INPUT_INFO', wire.sinkInput(change));
 
 test('a sink input has every field, undefined where the wire has none', () => {
+  // The clone has ordinary objects for the property lists, which have a prototype of their own.
   assert.deepEqual(structuredClone(decodedSinkInput({})), {
     index: 7,
     name: 'Radio',
@@ -58,13 +59,13 @@ test('a sink input has every field, undefined where the wire has none', () => {
 
 const LONG_TEXT = 'x'.repeat(60_000);
 const LONGEST_LATENCY = wire.usec(0xffffffff, 0xffffffff);
-/** Longer texts for people are cut. */
+/** Names for people, and properties, are cut after this many bytes. */
 const TEXT_MAX_BYTES = 1024;
 type FieldRow = readonly [what: string, change: wire.SinkInputBytes, field: Partial<SinkInputInfo>];
 const FIELDS: readonly FieldRow[] = [
   ['no volume', { hasVolume: false }, { hasVolume: false }],
   ['a null name', { name: null }, { name: undefined }],
-  ['an empty name, which is not a missing one', { name: '' }, { name: '' }],
+  ['an empty name, which is not a missing one,', { name: '' }, { name: '' }],
   [
     'a long name, whose beginning is kept,',
     { name: LONG_TEXT },
@@ -74,7 +75,7 @@ const FIELDS: readonly FieldRow[] = [
   ['no channel', { volumes: wire.volumes() }, { volume: [] }],
   ['a latency over 2^32', { bufferLatency: wire.usec(2, 5) }, { bufferLatency: 2 ** 33 + 5 }],
   [
-    'a latency beyond exact numbers',
+    'a latency above the largest exact integer, which is read instead,',
     { bufferLatency: LONGEST_LATENCY },
     { bufferLatency: Number.MAX_SAFE_INTEGER },
   ],
@@ -106,6 +107,7 @@ for (const [what, entries, expected] of PROPS) {
   test(`a property list that has ${what} is read`, () => {
     const { props } = decodedSinkInput({ props: wire.props(...entries) });
     assert.equal(JSON.stringify(props), expected);
+    // A property list inherits nothing, so that it has no other keys than those that came.
     assert.deepEqual(Reflect.ownKeys(Object.getPrototypeOf(props)), []);
     assert.equal('toString' in props, false);
   });
@@ -140,7 +142,7 @@ test('a long text that is not UTF-8 is cut, too', () => {
   assert.equal(props['k'], '\ufffd'.repeat(TEXT_MAX_BYTES));
 });
 
-test('the first 115 of very many properties are kept: 13 of the 128 places are for those that records need', () => {
+test('the first 115 of 1000 properties are kept, because 13 of the 128 places are reserved for needed properties', () => {
   const entries = Array.from({ length: 1000 }, (_, index) => wire.textProp(`k${index}`, String(index)));
   const { props, corked } = decodedSinkInput({ props: wire.props(...entries) });
   const expected = Array.from({ length: 115 }, (_, index) => `k${index}`);
@@ -259,7 +261,7 @@ const TOO_FEW_POSITIONS = SERVER.with(-2, 200);
 const sinkInputWithProperty = (...value: Bytes[]): Bytes =>
   wire.sinkInput({ props: [ascii('P'), ...wire.text('k'), ...value.flat()] });
 const END_OF_LIST: Bytes = [ascii('N')];
-/** A blob's length stands behind its tag, as the value of a u32 does. */
+/** A blob begins with the tag `x` and its length. A u32 becomes such a beginning if it gets this tag. */
 const TOO_LONG = sinkInputWithProperty(wire.u32(1e9), wire.u32(1e9).with(0, ascii('x')));
 const VOLUME: Bytes = [ascii('V'), 0, 0, 0, 1];
 const WRONG_TYPE = sinkInputWithProperty(VOLUME, wire.blob([97]), END_OF_LIST);

@@ -9,13 +9,15 @@ import { converse, OPTIONS, ready, written } from './conversation.js';
 
 const { error, event, reply, u32 } = wire;
 
-/** Numbers of commands, and the tag of those that answer no request (native-common.h of PulseAudio). */
+/** Numbers of commands (native-common.h of PulseAudio). */
 const AUTH = 8;
 const SET_CLIENT_NAME = 9;
 const RECORD_STREAM_KILLED = 65;
 const SUBSCRIBE_EVENT = 66;
 const CLIENT_EVENT = 91;
+/** The tag of a message that answers no request. */
 const NO_TAG = 0xffffffff;
+/** The index that stands for no object. */
 const NO_INDEX = 0xffffffff;
 /** Kinds of events: the low bits are the facility, the higher ones the type. */
 const SINK_CHANGED = 0x10;
@@ -38,6 +40,7 @@ function requestMute(session: Session, log: string[], name: string, now = 0, dea
 }
 
 const FRAME_HEADER_BYTES = 20;
+/** A u32 is its type tag and four bytes. */
 const U32_BYTES = 5;
 /** Takes what the session has written, and returns the command in its first frame, as the bytes of a u32. */
 const firstCommand = (session: Session): number[] =>
@@ -112,6 +115,7 @@ test('only as many requests as allowed are pending, and a request that timed out
   const refused: string[] = [];
   for (let count = 0; count < OPTIONS.pendingMax; count += 1) requestMute(session, log, 'allowed');
   requestMute(session, refused, 'more');
+  // All allowed requests time out here, and still count.
   session.expire(5_000);
   requestMute(session, refused, 'after the deadline', 5_000);
   assert.deepEqual(refused, ['more overflow', 'after the deadline overflow']);
@@ -122,7 +126,7 @@ test('only as many requests as allowed are pending, and a request that timed out
   assert.equal(refused.length, 2);
 });
 
-test('closing settles every request once, then reports the end once, and a later request fails at once', () => {
+test('each request is settled once, also one after the end, and the end is reported once', () => {
   const log: string[] = [];
   const session = new Session(OPTIONS, {
     onReady: () => log.push('ready'),
@@ -137,6 +141,7 @@ test('closing settles every request once, then reports the end once, and a later
   requestMute(session, log, 'c', 5_000);
 
   session.close({ kind: 'peer-closed' });
+  // The session has ended, so nothing of this has an effect, except that `d` fails.
   session.close({ kind: 'stopped' });
   session.receive(join(reply(4), event(SINK_CHANGED, 1), Uint8Array.of(1, 2, 3)));
   session.expire(99_999);
@@ -237,6 +242,7 @@ const VIOLATIONS: readonly (readonly [what: string, bytes: Uint8Array, detail: R
   ['a stream end with extra bytes', wire.command(RECORD_STREAM_KILLED, NO_TAG, u32(4), u32(0)), /left over/],
   ['an event with extra bytes', wire.command(SUBSCRIBE_EVENT, NO_TAG, u32(0), u32(0), u32(0)), /left over/],
   ['a frame without a tag', wire.framed(wire.u32(2)), /expected u32/],
+  // The first four bytes of a frame are its length, and `HTTP` is a length that is too large.
   ['HTTP', new TextEncoder().encode('HTTP/1.1 200 OK\r\n\r\n and so on'), /frame of/],
 ];
 for (const [what, bytes, detail] of VIOLATIONS) {
@@ -256,7 +262,7 @@ for (const [what, bytes, detail] of VIOLATIONS) {
   });
 }
 
-test('audio data and the end of a record stream are reported with its number', () => {
+test('the audio data and the end of a record stream are reported with the number of the stream', () => {
   const { session, streamEvents, closed } = ready();
   session.receive(wire.framed([1, 2, 3], { channel: 4 }));
   session.receive(wire.command(RECORD_STREAM_KILLED, NO_TAG, u32(4)));

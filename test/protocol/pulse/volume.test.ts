@@ -18,6 +18,7 @@ test('every hundredth from 0 to 1 is read exactly as it was set', () => {
   }
 });
 
+/** The raw volume of each fraction. It is from 0 to 0x7fffffff (PA_VOLUME_MAX). */
 const RAW = { '0': 0, '1': 0x10000, '0.5': 0x8000, '1.53': 100270, '-1': 0, '1e9': 0x7fffffff };
 for (const [fraction, raw] of Object.entries(RAW))
   test(`the volume ${fraction} is ${raw} as a raw volume`, () => assert.equal(rawOf(Number(fraction)), raw));
@@ -71,6 +72,7 @@ for (const [volume, map, balance] of BALANCES) {
     assert.equal(balanceOf(volume, map), balance));
 }
 
+/** Only a pair of one left and one right channel has parts. */
 const CHANNEL_PARTS: readonly (readonly [balance: number, map: number[], parts: number[] | undefined])[] = [
   [0, STEREO, [1, 1]],
   [-1, STEREO, [1, 0]],

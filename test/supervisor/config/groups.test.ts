@@ -18,6 +18,7 @@ test('groups have outputs, and may have a label', async () => {
 const NAME_RULE = 'a group is called by 1 to 32 of the characters a-z, 0-9, _ and -';
 const NINE_GROUPS = Array.from('abcdefghi', (name) => `${name}: {outputs: [x]}`).join(', ');
 
+/** A problem begins with its line and column. In `pulseaudio: {groups: ...}` the groups begin at 1:22. */
 const REFUSED: readonly (readonly [groups: string, problem: string])[] = [
   ['[a]', '1:22: pulseaudio.groups: must be a map by name, not a list'],
   ['{a: [x]}', '1:26: pulseaudio.groups.a: must be a map of label and outputs, not a list'],

@@ -14,6 +14,7 @@ test('pulseaudio.listen has an output for each input, and listenLatency is for a
 
 const NINE_INPUTS = 'a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x';
 
+/** A problem begins with its line and column. In `pulseaudio: {...}` the keys begin at 1:14. */
 const REFUSED: readonly (readonly [keys: string, problem: string])[] = [
   ['listen: [a]', '1:22: pulseaudio.listen: must be a map by name, not a list'],
   ['listen: {a: {}}', '1:26: pulseaudio.listen.a: must be the name of an output, not a map'],

@@ -12,7 +12,10 @@ import { temporaryFolder } from '../../temporary-folder.js';
 /** The port of a configuration that names none. */
 const DEFAULT_PORT = 8018;
 
-/** By default there is neither XDG_CONFIG_HOME nor `--config`, and the home is ROOT/home. */
+/**
+ * ROOT is the folder of the test. By default there is neither XDG_CONFIG_HOME nor `--config`, and the home
+ * is ROOT/home.
+ */
 interface LoadOptions {
   /** True if XDG_CONFIG_HOME is ROOT/xdg. */
   readonly xdg?: boolean;
@@ -99,7 +102,7 @@ testInFolder(
 );
 
 testInFolder(
-  'an empty file is loaded, XDG_CONFIG_HOME replaces ~/.config, and without a home only the file of the system is tried',
+  'an empty file in ~/.config is loaded, but not without a home or with XDG_CONFIG_HOME',
   { ...FILE_IN_EVERY_PLACE, [`${USER_FOLDER}/config.yaml`]: '' },
   async ({ root, portAndFile }) => {
     assert.deepEqual(await portAndFile(), [DEFAULT_PORT, `${USER_FOLDER}/config.yaml`]);
@@ -184,10 +187,11 @@ testInFolder(
 // Files that are no text.
 
 testInFolder(
-  'bytes that are no configuration and a file that is too large are refused',
+  'a file is refused if it is not UTF-8 or has more than 64 KiB',
   {
     latin1: Buffer.from('bind: lo\n# h\xe4user\nlogLevel: info\n', 'latin1'),
-    // The bytes ef, bf and bd are a valid character, U+FFFD. The invalid byte is on the next line.
+    // The bytes ef, bf and bd are a valid U+FFFD, the character by which decoders replace invalid bytes. The
+    // invalid byte is on the next line.
     behind: Buffer.from('bind: lo\n# \xef\xbf\xbd\n# h\xe4user\n', 'latin1'),
     // The last character lacks its second byte.
     tail: Buffer.from('bind: lo\n\xc3', 'latin1'),
@@ -222,7 +226,8 @@ testInFolder(
     symlinkSync('/nowhere/mounted', join(root, USER_FOLDER));
     assert.deepEqual(await problems(), [`${config}: ${BROKEN_LINK}`]);
 
-    // The folder is behind a link that is not broken. It has no file at first.
+    // A link to a folder that exists is no problem. The folder has no file at first, so the next file of the
+    // order is loaded.
     rmSync(join(root, USER_FOLDER));
     mkdirSync(join(root, 'elsewhere'));
     symlinkSync(join(root, 'elsewhere'), join(root, USER_FOLDER));

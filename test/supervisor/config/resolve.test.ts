@@ -32,8 +32,8 @@ function testSettings(name: string, texts: readonly string[], changed: Partial<S
 }
 
 /**
- * The default `api`, except for the keys in `changed`, and the default `audio`, which contains the port of
- * `api`.
+ * The default `api`, except for the keys in `changed`. The default `audio` is added, because its `apiPort`
+ * is the port of `api`.
  */
 const defaultsWithApi = (changed: Partial<Settings['api']>) => {
   const { api, audio } = DEFAULT_SETTINGS;
@@ -43,6 +43,7 @@ const defaultsWithApi = (changed: Partial<Settings['api']>) => {
 test('a configuration with all keys becomes settings', async () => {
   const configuration = await configurationOf(FULL_YAML);
   assert.deepEqual(configuration.settings, FULL_SETTINGS);
+  // FULL_YAML has check.service in the list systemd.user, and as the value of upgrade.checkUnit.
   assert.deepEqual(configuration.warnings, [
     'a:28:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
   ]);
@@ -94,6 +95,7 @@ testSettings(
   [
     'pulseaudio: {outputs: {a: {label: A}, b: {label: B}}, volumeLimit: {a: 0.5, b: 0.6}}',
     'pulseaudio: {outputs: {a: {hidden: true}, c: {label: C}}, volumeLimit: {b: 1}}',
+    // The empty values of `c` and `volumeLimit` take nothing away.
     'pulseaudio: {outputs: {b: {label: Other}, c: }, volumeLimit: }',
   ],
   {
@@ -110,7 +112,7 @@ testSettings(
   { audio: { ...DEFAULT_SETTINGS.audio, volumeLimit: 0.7 } },
 );
 testProblems(
-  'a problem of a merged map names its own file',
+  'a problem in a merged map names the file that the value came from',
   ['pulseaudio: {outputs: {a: {label: 1}}}', 'pulseaudio: {outputs: {b: {hidden: 2}}}'],
   'a:1:35: pulseaudio.outputs.a.label: must be a label, not 1',
   'b:1:36: pulseaudio.outputs.b.hidden: must be true or false, not 2',
@@ -141,7 +143,7 @@ testProblems(
   'c:4:7: bind: "" is not an interface name, an IP address or "all": an interface name has 1 to 15 bytes',
 );
 testProblems(
-  'a scalar replaces a map, and is refused in place of a section',
+  'a number that replaces a section is refused',
   ['api: {port: 1}', 'api: 5'],
   'b:1:6: api: must be a map of keys, not 5',
 );
@@ -163,7 +165,7 @@ testProblems(
   'a:4:1: pulseaudio: is another spelling of sound_server, which is given at a:2; use one of them',
 );
 testProblems(
-  'both spellings of a section in two files are refused, also with the same key',
+  'both spellings of a section are refused even if they are in two files and have the same key',
   ['service_manager: {user: []}', '\nsystemd: {user: []}'],
   'b:2:1: systemd: is another spelling of service_manager, which is given at a:1; use one of them',
 );
@@ -192,6 +194,7 @@ const NEAREST: readonly (readonly [yaml: string, place: string, nearest: string]
   ['upgrade: {result_file: /x}', '1:11: upgrade.result_file', 'upgrade.resultFile'],
   ['upgrade: {checkunit: a.service}', '1:11: upgrade.checkunit', 'upgrade.checkUnit'],
   ['systemd: {user: [{name: a.service, ulr: x}]}', '1:36: systemd.user[0].ulr', 'url'],
+  // These names are like no known key. The nearest key is only the one with the fewest edits.
   ['<<: {bind: all}', '1:1: "<<"', 'api'],
   ['__proto__: {bind: all}', '1:1: __proto__', 'zeroconf'],
   ['"a\\nb": 1', '1:1: "a\\nb"', 'api'],
@@ -257,7 +260,7 @@ testWarnings(
   ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
   'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so every check would start an upgrade',
 );
-test('a unit for both check and upgrade is once in systemd.internal, even while the upgrade backend is off', async () => {
+test('systemd.internal names a unit for both check and upgrade only once, even while the upgrade backend is off', async () => {
   const configuration = await configurationOf('upgrade: {checkUnit: c.service, upgradeUnit: c.service}');
   assert.deepEqual(configuration.settings.systemd.internal, ['c.service']);
 });

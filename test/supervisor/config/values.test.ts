@@ -6,7 +6,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configurationOf, ENVIRONMENT, problemsIn, resolveTexts } from './full.js';
 
-/** YAML of this key and value, on one line. With `[0]` behind the key, its value is a list of one item. */
+/**
+ * YAML of this key and value, on one line. `[0]` behind the key makes the value the only item of a list:
+ * `api.hosts[0]` and `a` become `api: {hosts: [a]}`.
+ */
 function yamlOf(key: string, value: string): string {
   const [section = '', ...innerKeys] = key.replace('[0]', '').split('.');
   const innermost = key.endsWith('[0]') ? `[${value}]` : value;
@@ -29,7 +32,7 @@ function yamlMeans(yaml: string, key: string, value: unknown): void {
   });
 }
 
-/** With this value in the file, the key has the value `means`. */
+/** With this value in the file, the key has the value `means`. With `[0]`, `means` is the whole list. */
 function accepts(key: string, value: string, means: unknown): void {
   yamlMeans(yamlOf(key, value), key.replace('[0]', ''), means);
 }
@@ -55,6 +58,7 @@ function refusesLike(key: string, value: string, pattern: RegExp): void {
 
 /** There is one problem. `fault` is its text after place and key. */
 function refuses(key: string, value: string, fault: string): void {
+  // `\0` is in no key, so it marks the column of the value.
   const valueColumn = yamlOf(key, '\0').indexOf('\0') + 1;
   refusesYaml(yamlOf(key, value), `1:${valueColumn}: ${key}: ${fault}`);
 }
@@ -93,6 +97,7 @@ refusesYaml('pulseaudio: {outputs: {a: {hidden: 1}}}', `1:36: pulseaudio.outputs
 for (const [label, why] of [
   [`"${'x'.repeat(65)}"`, /is not a label: it has 65 characters/],
   ['""', /is not a label: it has 0 characters/],
+  // Blanks alone are no label.
   ['"  "', /is not a label: it has 2 characters/],
   ['"\\u0007"', /is not a label: it holds a control character/],
 ] as const)
@@ -107,12 +112,14 @@ accepts('bind', '[lo, wlan0.5, br-lan_1, 10.0.0.7]', ['lo', 'wlan0.5', 'br-lan_1
 refuses('bind', '[]', 'must not be an empty list');
 const TARGET = 'an interface name, an IP address or "all"';
 refuses('bind', '', `must be ${TARGET}, not nothing`);
+// YAML reads 10.0 as the number 10.
 refuses('bind', '10.0', `must be ${TARGET}, not 10`);
 refuses('bind', '{a: 1}', `must be ${TARGET}, not a map`);
 refusesYaml('bind:\n  - lo\n  - [lo]', `3:5: bind[1]: must be ${TARGET}, not a list`);
 const INTERFACE_RULE = 'an interface name has only letters, digits and . _ -, and does not begin with . or -';
 for (const name of ['a/b', 'a b', 'lo;reboot', '*', '-x', '.x', 'ü0'])
   refuses('bind', `"${name}"`, `"${name}" is not ${TARGET}: ${INTERFACE_RULE}`);
+// A name of digits and dots counts as a mistyped IPv4 address, and a name with a colon as one of IPv6.
 for (const [name, why] of [
   ['', 'an interface name has 1 to 15 bytes'],
   ['interface-name-1', 'an interface name has 1 to 15 bytes'],
@@ -185,6 +192,7 @@ for (const [origin, why] of [
 ] as const) {
   refuses('api.cors.origins[0]', `"${origin}"`, `"${origin}" is not an origin: ${why}`);
 }
+// The text before the @ may contain a password, so the message omits it.
 refuses('api.cors.origins[0]', '"https://u@a"', `"https://...@a" is not an origin: ${ORIGIN_RULE}`);
 refuses('api.cors.origins', '"*"', 'must be a list, not the text "*"');
 refuses('api.cors.origins[0]', '1', 'must be an origin, not 1');
@@ -293,7 +301,7 @@ refuses(
 
 accepts('discovery.name', 'Küche (oben)', 'Küche (oben)');
 accepts('discovery.name', 'n'.repeat(63), 'n'.repeat(63));
-// The section has this second name (docs/configuration.md, "Other names of sections").
+// `zeroconf` is a second name of this section (docs/configuration.md, "Other names of sections").
 yamlMeans('zeroconf: {enabled: true}', 'discovery.enabled', true);
 for (const [name, why] of [
   ['', 'it has 0 bytes, 1 to 63 are allowed'],
@@ -337,9 +345,10 @@ refuses(
   'has 33 items, at most 32 are allowed',
 );
 
-test('the default name of a node is cut between characters to the longest name that a service may have', async () => {
+test('the default name of a node is cut to the longest name that a service may have', async () => {
   const resolved = await resolveTexts([], { ...ENVIRONMENT, hostname: 'ü'.repeat(40) });
   assert.ok(resolved.ok);
+  // 63 bytes are allowed: `tonearm on ` has 11, and 26 characters have two each.
   assert.equal(resolved.value.values.discovery.name, `tonearm on ${'ü'.repeat(26)}`);
 });
 
@@ -387,6 +396,7 @@ for (const [topic, why] of [
 ] as const) {
   refuses('mqtt.topic', `"${topic}"`, `"${topic}" is not a topic: ${why}`);
 }
+// These are a control character, a noncharacter and half of a surrogate pair.
 for (const character of ['\\t', '\\ufdd0', '\\ud800'])
   refusesLike('mqtt.topic', `"a${character}"`, /is not a topic: it holds a control or another character/);
 refusesYaml('mqtt:\n  enabled: true', '2:12: mqtt.url: is required when mqtt.enabled is true');

@@ -1,6 +1,6 @@
-// Nothing throws if YAML is broken or odd, and every problem has a place. Each key is checked under its own
-// name. The output of --check-config loads to the same settings. docs.test.ts compares keys and defaults
-// with docs/configuration.md.
+// Nothing throws if YAML is broken or odd, and every problem has a place. Each key refuses a wrong value
+// under its own name. The output of --check-config loads to the same settings. docs.test.ts compares keys
+// and defaults with docs/configuration.md.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -79,6 +79,7 @@ testProblems(
 );
 
 test('rules between keys are not checked while a file is broken', async () => {
+  // The rule that upgrade.enabled needs upgrade.resultFile would report a third problem.
   const found = await problemsIn('upgrade: {enabled: true}\nbind: lo\nbind: lo', 'upgrade: {resultFile: /x');
   assert.equal(found.length, 2);
   assert.equal(found[0], 'a:3:1: syntax: this key is given twice in one map');
@@ -104,7 +105,11 @@ testHosts('an alias means its anchor', 'api: {hosts: [&a one, two, *a]}', ['one'
 testHosts('an alias means the latest anchor', 'api: {hosts: [&a one, &a two, *a]}', ['one', 'two', 'two']);
 testHosts('quotes or !!str make anything text', 'api: {hosts: ["1", \'true\', !!str 2]}', ['1', 'true', '2']);
 testHosts('yes, no, on and off are words', 'api: {hosts: [yes, no, on, off]}', ['yes', 'no', 'on', 'off']);
-testHosts('the rules of YAML 1.2 hold for 1.1 too', '%YAML 1.1\n---\napi: {hosts: [yes]}', ['yes']);
+testHosts(
+  'a file that declares YAML 1.1 is read by the rules of 1.2',
+  '%YAML 1.1\n---\napi: {hosts: [yes]}',
+  ['yes'],
+);
 const UNKNOWN_TAG = 'a:1:15: syntax: Unresolved tag: !odd';
 testHosts('an unknown tag is a warning', 'api: {hosts: [!odd one]}', ['one'], UNKNOWN_TAG);
 
@@ -128,6 +133,7 @@ test('the values of the packaged example are the defaults, except in lines with 
 test('the packaged example has every key, in an accepted form', async () => {
   const text = uncommented(EXAMPLE);
   assert.deepEqual((await configurationOf(text)).warnings, []);
+  // A key counts as present if any section has its last name.
   const named = pathsIn(KEYS).map((path) => path.split('.').at(-1));
   const missing = named.filter((name) => !new RegExp(`^ *${name}:`, 'm').test(text));
   assert.deepEqual(missing, []);

@@ -18,7 +18,7 @@ const newConversation = () => new trace.Conversation(new TextCache());
 const readCommand = (code: number, tag: number, ...fields: wire.Bytes[]) =>
   newConversation().read('client', Buffer.from(wire.command(code, tag, ...fields)));
 
-test('an unknown command is shown value by value, each under its type', () => {
+test('the trace of an unknown command lists its values, each with its type', () => {
   const s64MinusTwo = [0x72, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe];
   const { command, fields, unnamed, problem } = readCommand(
     UNKNOWN,
@@ -86,6 +86,7 @@ for (const [form, fields] of [
     const decoded = readCommand(AUTH, 0, ...fields);
     assert.equal(decoded.command, 'AUTH');
     assert.ok(!JSON.stringify(decoded).includes(SECRET));
+    // An AUTH of another form is traced without its values, because each of them may be the cookie.
     const isUsual = form === 'as it should be';
     assert.equal(decoded.fields['cookie'], isUsual ? '256 bytes' : undefined);
     assert.equal(decoded.problem === undefined, isUsual);
@@ -94,7 +95,10 @@ for (const [form, fields] of [
 
 const SHARED_MEMORY_FLAG = 0x80000000;
 const MEMFD_FLAG = 0x40000000;
-/** A version word has the version, and perhaps flags of shared memory. */
+/**
+ * A version word has the version, and perhaps flags of shared memory. `|` may make a negative number of
+ * them, and `>>> 0` makes it positive again.
+ */
 const authFrame = (versionWord: number) =>
   Buffer.from(wire.command(AUTH, 0, wire.u32(versionWord >>> 0), wire.blob(COOKIE)));
 const replyFrame = (versionWord: number): Buffer => Buffer.from(wire.reply(0, wire.u32(versionWord >>> 0)));
@@ -113,12 +117,12 @@ test('shared memory is declined in AUTH and in its reply, and nothing else is ch
 });
 
 /**
- * Byte values that only the cookie has in the malformed frames below. `L` is left out, because it is also
- * the type tag of a u32.
+ * The byte values of the cookie. The malformed frames below have them nowhere else. `L` is left out, because
+ * it is also the type tag of a u32.
  */
 const COOKIE_VALUES = new Set(COOKIE.filter((byte) => byte !== 'L'.charCodeAt(0)));
 
-test('a copy of AUTH has no cookie, also if AUTH is malformed, and another command is kept as it is', () => {
+test('withoutCookie returns AUTH in any form without the cookie, and another command unchanged', () => {
   const frame = authFrame(35);
   const cookieStart = frame.indexOf(Buffer.from(COOKIE));
   assert.deepEqual(
@@ -126,6 +130,7 @@ test('a copy of AUTH has no cookie, also if AUTH is malformed, and another comma
     Buffer.from(frame).fill(0, cookieStart, cookieStart + COOKIE.length),
   );
   assert.deepEqual(frame, authFrame(35));
+  // A blob is the tag 0x78, the length in four bytes (here 256), and the bytes.
   const cookieAsBytes = [0x78, 0, 0, 1, 0, ...COOKIE];
   const cookieWithoutLength = [0x78, ...COOKIE];
   for (const malformed of [
@@ -146,7 +151,7 @@ test('a copy of AUTH has no cookie, also if AUTH is malformed, and another comma
   assert.deepEqual(trace.withoutCookie(otherCommand), otherCommand);
 });
 
-test('the number and tag of a command are read from its frame, and the header from a frame with audio data', () => {
+test('the trace finds the number and tag in a command, and the header in a frame with audio data', () => {
   assert.deepEqual(trace.commandAndTagOf(authFrame(35)), { command: AUTH, tag: 0 });
   const channel = 2;
   // `framed` takes the upper word of the offset, so 1 stands for 2 ** 32. Flag 1 is the seek `absolute`.
@@ -179,6 +184,7 @@ test(`no bytes make the trace throw, seed ${SEED}`, () => {
     for (let change = random.below(8); change > 0; change -= 1)
       bytes[HEADER_BYTES + random.below(bytes.length - HEADER_BYTES)] = random.below(256);
     // Most captured replies have tag 2. So the trace reads them as the reply to this request.
+    // There are 105 commands. The field of AUTH is its version, and only 32 to 35 are known.
     const randomCode = random.below(105);
     const randomField = wire.u32(random.below(40));
     conversation.read('client', Buffer.from(wire.command(randomCode, 2, randomField)));

@@ -39,7 +39,7 @@ test('the numbers of commands are those of the protocol, as the daemon has them'
   assert.equal(new Set(MESSAGES.map(({ name }) => name)).size, MESSAGES.length);
 });
 
-/** The request that a capture answers, for a part of the capture's file name. */
+/** A capture whose file name has this part is the answer to this request. */
 const REQUESTS: readonly (readonly [part: string, request: string])[] = [
   ['server-info', 'GET_SERVER_INFO'],
   ['sinks', 'GET_SINK_INFO_LIST'],
