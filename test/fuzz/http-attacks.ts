@@ -35,7 +35,9 @@ const BODIES = [
   ...'{"volume": 0.5} | {"muted": true} | {"delta": -0.1} | {"output": "kitchen"}'.split(' | '),
   ...'{"balance": 0} | {"port": "x"} | {"position": 1} | {"volume": 1e999} | {"volume": -0}'.split(' | '),
   ...'{"volume": "1"} | {"volume": null} | {"__proto__": {"volume": 1}} | [] | null | 0'.split(' | '),
-  ...'{"volume": 0.5, "delta": 0.1} | {"volume":0.5}} | {"volume": 0.5,} | \ufeff{} | { | "'.split(' | '),
+  ...'{"volume": 0.5, "delta": 0.1} | {"volume":0.5}} | {"volume": 0.5,} | \xef\xbb\xbf{} | { | "'.split(
+    ' | ',
+  ),
   ...'{"muted": false, "muted": true} | {"output": "\\ud800"} | \0'.split(' | '),
   '',
   '['.repeat(5000),
@@ -82,7 +84,7 @@ function randomRequest(routes: readonly Route[], random: SeededRandom): string {
   const moreHeaders = Array.from({ length: headerCount }, () => random.pick(HEADERS));
   const body = route.method === 'POST' && random.chance(0.8) ? random.pick(BODIES) : '';
   const contentType = body === '' ? [] : ['Content-Type: application/json'];
-  const bodyBytes = Buffer.byteLength(body);
+  const bodyBytes = Buffer.byteLength(body, 'latin1');
   const oneChunk = `${bodyBytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
   const isChunked = body !== '' && random.chance(0.2);
   const sizeHeader = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bodyBytes}`;
@@ -150,7 +152,7 @@ const HIDING_FRAMINGS: readonly string[] = [
   // In the first three, the body itself is the hidden request.
   `Content-Length: ${HIDDEN_BYTES}\r\n\r\n${HIDDEN}`,
   `Transfer-Encoding: chunked\r\n\r\n${HIDDEN_BYTES.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
-  `Transfer-Encoding: chunked\r\n\r\n${HIDDEN_BYTES.toString(16).toUpperCase()};x=y\r\n${HIDDEN}\r\n0\r\n\r\n`,
+  `Transfer-Encoding: chunked\r\n\r\n3C;x=y\r\n${HIDDEN.padEnd(0x3c)}\r\n0\r\n\r\n`,
   // `0\r\n\r\n` is an empty body in chunks. A parser that expects chunks reads the hidden request next.
   ...UNCLEAR_FRAMINGS.map((framing) => `${framing}\r\n\r\n0\r\n\r\n${HIDDEN}`),
   ...MALFORMED_SIZES.map((size) => `Transfer-Encoding: chunked\r\n\r\n${size}\r\n${HIDDEN}`),

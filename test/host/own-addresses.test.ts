@@ -29,8 +29,8 @@ const ORDERS: readonly (readonly [criterion: string, onDefaultRoutes: string[], 
   ['the default route', ['eth0'], '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1'],
   [
     'the order of two default routes',
-    ['wlan0', 'eth0'],
-    '192.168.1.7 192.168.1.5 fd00::2 192.168.1.6 172.17.0.1 10.10.0.1',
+    ['eth0', 'wlan0'],
+    '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1',
   ],
   [
     'the kind of interface, where there is no default route',

@@ -113,6 +113,8 @@ for (const [isKilled, title] of [
       });
     });
     assert.deepEqual(lastItems.flatMap(texts), isKilled ? [] : ['b', 'c', 'd']);
+    // By the next turn, the incarnation would have handed on b and c.
+    await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(delivered, [['a']]);
   });
 }

@@ -14,6 +14,7 @@ import {
   configuredSockets,
   type FoundServer,
   findServer,
+  readMachineId,
   usualSockets,
 } from '../../../src/actors/audio/server-address.js';
 import { TIMING } from '../../../src/actors/audio/timing.js';
@@ -140,6 +141,15 @@ async function addressesTriedByPactl(env: Variables): Promise<readonly string[]>
   // libpulse writes /var/run, which is a link to /run.
   return tried.map(([, path = '']) => path.replace(/^\/var\/run\//, '/run/'));
 }
+
+test('an empty or missing file with the id of the machine is passed over', (t) => {
+  const folder = temporaryFolder(t);
+  const files = ['missing', 'empty', 'full'].map((name) => join(folder, name));
+  writeFileSync(join(folder, 'empty'), '\n');
+  assert.equal(readMachineId(files), undefined);
+  writeFileSync(join(folder, 'full'), 'm1\n');
+  assert.equal(readMachineId(files), 'm1');
+});
 
 describe('client.conf', () => {
   const CONF = '.config/pulse/client.conf';

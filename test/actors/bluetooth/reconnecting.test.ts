@@ -229,6 +229,7 @@ test('an attempt waits until the scan of another program has ended', async (t) =
   assert.equal(attemptCount(bluez), 0);
   bluez.changeAdapter({ Discovering: false });
   await untilConnected(bluez);
+  assert.equal(attemptCount(bluez), 1);
 });
 
 test('a loudspeaker is connected when the adapter is switched on or plugged in', async (t) => {

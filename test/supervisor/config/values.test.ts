@@ -330,7 +330,9 @@ for (const [url, why] of [
   ['http://a?b', 'nothing may follow the host and port'],
   ['http://a:0', 'port 0 cannot be used'],
   ['https://a:8443', 'https is only possible at port 443'],
+  ['https://a:8443?', 'https is only possible at port 443'],
   ['http://a:443', 'port 443 is for https'],
+  ['http://a:0443#', 'port 443 is for https'],
 ] as const) {
   refuses('discovery.nodes[0]', `"${url}"`, `"${url}" is not the address of a node: ${why}`);
 }
@@ -346,10 +348,11 @@ refuses(
 );
 
 test('the default name of a node is cut to the longest name that a service may have', async () => {
-  const resolved = await resolveTexts([], { ...ENVIRONMENT, hostname: 'ü'.repeat(40) });
+  const resolved = await resolveTexts([], { ...ENVIRONMENT, hostname: `x${'ü'.repeat(40)}` });
   assert.ok(resolved.ok);
-  // 63 bytes are allowed: `tonearm on ` has 11, and 26 characters have two each.
-  assert.equal(resolved.value.values.discovery.name, `tonearm on ${'ü'.repeat(26)}`);
+  // 63 bytes are allowed: `tonearm on x` has 12, and 25 characters have two each. One byte is left, because a
+  // character is not cut.
+  assert.equal(resolved.value.values.discovery.name, `tonearm on x${'ü'.repeat(25)}`);
 });
 
 accepts('mqtt.url', '"mqtt://broker"', 'mqtt://broker');

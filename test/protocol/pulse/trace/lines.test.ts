@@ -72,7 +72,7 @@ test('JSON has the members of a line, without empty lists', () => {
 });
 
 /** lines.ts escapes every character of this text that is not printable ASCII. */
-const HOSTILE = 'a\n\u001b[2J\u009b1m\u202e\u2028\u0000"\\';
+const HOSTILE = 'a\n\u001b[2J\u009b1m\u202e\u2028\u0000\u00ad\u2060\u{e0041}"\\';
 const PRINTABLE_ASCII = /^[\u0020-\u007e]*$/;
 
 test('control characters are escaped, also in keys', () => {
