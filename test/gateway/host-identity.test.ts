@@ -49,6 +49,11 @@ class ScriptedAvahi {
     });
   }
 
+  /** Answers the questions that have had no answer. */
+  answerLate(answer: string): void {
+    for (const socket of this.#sockets) socket.write(answer);
+  }
+
   /** Without its pid file, Avahi counts as stopped. The socket stays, because systemd keeps it. */
   stopRunning(): void {
     rmSync(this.#pidFile);
@@ -176,6 +181,28 @@ test('a request whose Host is a name from Avahi is served like any other', async
   await foreign.until((text) => text.startsWith('HTTP/1.1 403 '));
   foreign.destroy();
   assert.equal(under.backends.requests.length, 1);
+});
+
+test('a command gets its body even if the body comes while Avahi is asked', async (t) => {
+  const avahi = new ScriptedAvahi(t);
+  avahi.answer = undefined;
+  const under = GatewayUnderTest.up(SETTINGS, {
+    avahiSocket: avahi.socketPath,
+    clock: new ManualClock(),
+  }).closeAtEndOf(t);
+  const body = '{"muted":true}';
+  const command = new RawConnection(under.port).write(
+    `POST /audio/server/mute HTTP/1.1\r\nHost: ${NAME}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  await until('Avahi is asked', () => avahi.questions.length > 0);
+  command.write(body);
+  // The gateway has got the body when it answers a request that was sent after the body.
+  assert.equal((await under.fetch({ path: '/server' })).status, 200);
+  avahi.answerLate(`+ 2 0 ${NAME}\n`);
+  await command.until((text) => text.startsWith('HTTP/1.1 202 '));
+  command.destroy();
+  const commands = under.backends.requests.map(({ command: received }) => received);
+  assert.deepEqual(commands, [{ do: 'mute', target: { kind: 'server' }, muted: true }]);
 });
 
 test('a client that leaves while Avahi is asked is forgotten', async (t) => {
