@@ -22,8 +22,8 @@ export function printable(text: string): string {
 
 /**
  * A user name and password in an address, such as `mqtt://me:secret@broker`. The scheme may be missing, and
- * the password may have any characters, because the address need not be valid. `(?=.*:.*@)` leaves out texts
- * without a colon before an `@`. They have no password: `player@.service`, for example, is a unit's name.
+ * the password may have any characters, because the address need not be valid. `(?=.*:.*@)` demands a colon
+ * before an `@`, because a text without it has no password, such as the name `player@.service` of a unit.
  */
 const USER_INFORMATION = /^(?=.*:.*@)([a-z][a-z0-9+.-]*:\/\/)?.*@/is;
 
@@ -33,8 +33,8 @@ export function withoutPassword(text: string): string {
 }
 
 /**
- * The returned text is never empty. A connection to a name with several addresses fails with an
- * AggregateError, whose own message is empty. The reasons are in the `errors` of this error.
+ * The returned text is never empty. If no address of a name can be connected to, the error is an
+ * AggregateError, whose own message is empty. Its `errors` have the reasons.
  */
 export function errorText(error: unknown): string {
   return describeError(error, CAUSE_LEVELS_MAX) || 'an error without a message';

@@ -41,9 +41,9 @@ type Recolour = (red: number, green: number, blue: number) => readonly number[];
 
 /**
  * Parts of a colour are 0..255. The vector (red, green, blue) is rotated around the axis (1, 1, 1), so a
- * grey stays as it is. The parts are in a circle: red, green, blue, and red again. Each new part is the sum
- * of three old parts: its own, the next one, and the one after that. The weights of these three are the same
- * for every new part. `sharedWeight` is in all three weights.
+ * grey stays as it is. This is Rodrigues' formula for that axis. The new red, for example, is `ownWeight`
+ * times red, `nextWeight` times green and `afterNextWeight` times blue. After blue comes red again, so the
+ * new green has the same weights for green, blue and red.
  */
 function rotation(degrees: number): Recolour {
   const radians = (degrees * Math.PI) / 180;

@@ -38,8 +38,8 @@ export class Presence {
       // A hidden page must not cost the node anything.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
-        // The status stays `live` if the stream is opened again although the node was not away. So only a
-        // change to `live` counts.
+        // `live` may be reported several times without an absence between them. So only a change from
+        // another status to `live` counts.
         const isNewlyLive = status === 'live' && this.#previousStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
         // A page that is live for the first time has just been loaded, so there is no newer page.

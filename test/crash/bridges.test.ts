@@ -29,7 +29,8 @@ test('a bridge that dies is replaced and gets all records again, and a backend c
   const supervised = startChildren(t, { power: 'obedient', discovery: 'bridge' });
   const { recorder, ask } = supervised;
   await recorder.until(() => countOf(supervised, FIRST_FEED) === 1);
-  // The fixture `obedient` does not know the word `who`, so it answers with the number of its thread.
+  // `who` is an unknown word for the fixture `obedient`. Its answer to unknown words is the number of its
+  // thread.
   const threadBefore = await ask('power', 'who');
 
   sendWords(supervised, 'exit');

@@ -32,6 +32,7 @@ export function waitForSocket(
   signal: AbortSignal,
 ): Promise<boolean> {
   return new Promise((resolve) => {
+    // `timer` and `watches` are declared below, but nothing calls `end` before they have their values.
     const end = (hasAppeared: boolean) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', giveUp);

@@ -30,10 +30,10 @@ const GATHER_MS = 250;
 type Service = Values<'iisssu'>;
 
 /**
- * A service that is resolved. It is forgotten once it has gone or turns out to be no node. The resolver of a
- * node stays. If the host loses its power, the resolver fails when the host's address expires, after two
- * minutes. Avahi's browser reports nothing until the service's own record expires, after 75 minutes (RFC
- * 6762, section 10).
+ * A service that is resolved. It is forgotten once it has gone or turns out to be no node. A node keeps its
+ * resolver, because the resolver soon notices that the host has lost its power: it fails when the host's
+ * address expires, after two minutes. Avahi's browser notices this only when the service's own record
+ * expires, after 75 minutes (RFC 6762, section 10).
  */
 interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */

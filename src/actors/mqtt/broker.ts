@@ -46,8 +46,9 @@ const IN_FLIGHT_MAX = 16;
  */
 const PACKET_MAX_BYTES = 1 << 20;
 /**
- * Node.js reads at most this many bytes at a time. The last read of a packet may also contain the beginning
- * of the next packet. So this many bytes may be counted in addition to the packet's own.
+ * Node.js reads at most this many bytes at a time. `#unfinishedBytes` counts whole reads, and the last read
+ * of a packet may also contain the beginning of the next packet. So the count for one packet may be larger
+ * than the packet, by at most this number.
  */
 const READ_MAX_BYTES = 1 << 16;
 /** A packet has at most this many bytes besides topic, text and correlation data. */
@@ -95,8 +96,8 @@ export class MqttConnection {
   /** The largest packet that the broker accepts. */
   #packetBytesMax = Number.POSITIVE_INFINITY;
   /**
-   * Each read of the socket adds its bytes. A read in which a packet ends sets this to 0, even if the next
-   * packet has begun in it.
+   * The bytes of all reads since a packet has ended. The read in which it has ended does not count, even if
+   * the next packet has begun in this read.
    */
   #unfinishedBytes = 0;
   /** The first reason for the end. */
@@ -237,7 +238,8 @@ export class MqttConnection {
         settle(ENDED, `the broker has not acknowledged ${packetName} within ${ACK_DEADLINE_MS / 1000} s`),
       );
       send((error, codes) => {
-        // The answer to a publication has no `codes`: the error has the code of its only topic.
+        // A subscription has a code for each of its topics. A publication has one topic and no `codes`, and
+        // its error has the code.
         const refusal = error ? refusalIn(topics, codes ?? [reasonCodeOf(error)], ReasonCodes) : undefined;
         if (refusal !== undefined) settle(failed(refusal));
         else if (error) settle(ENDED, `the broker refuses ${packetName}: ${errorText(error)}`);

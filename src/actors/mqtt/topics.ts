@@ -33,11 +33,11 @@ export function playerName(busName: string): string {
 }
 
 /**
- * Each byte of an unfit character becomes `%XX`. Two different names give two different levels, if neither
- * name has half of a character.
+ * Each byte of an unfit character becomes `%XX`. Two different names give two different levels, except for
+ * names with half of an emoji, because such a half is replaced.
  */
 export function topicLevel(name: string): string {
-  // UTF-8 cannot have half of a two-unit character (an emoji), so the buffer replaces the half.
+  // UTF-8 has no form for one half of a character that has two UTF-16 units. The buffer replaces such a half.
   const wholeCharacters = Buffer.from(name).toString();
   return wholeCharacters.replace(UNFIT_IN_LEVEL, percentEncoded);
 }

@@ -10,8 +10,8 @@ import type { MethodReply, Signature, Values } from './signatures.js';
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 /**
- * A row for one method. Every row is also a `Method` without type arguments: the type of `types` is then
- * `(args: never) => unknown`, and every function with one argument fits this type.
+ * A row for one method. A function that takes any row has a parameter of the type `Method`, without type
+ * arguments. The compiler accepts each row there, such as a `Method<readonly [string], number>`.
  */
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;
@@ -96,7 +96,7 @@ export interface VariantValue {
 /**
  * A match rule: the bus sends us the signals that have all these values. `arg0` and `arg2` are the first and
  * the third value of a signal. `sender` is a well-known or a unique name. Other programs can send us signals
- * that match no rule, so `Bus` (actors/bus/bus.ts) drops the signals of programs that no rule has as sender.
+ * that match no rule. So `Bus` (actors/bus/bus.ts) drops a signal if no rule has its program as `sender`.
  */
 export interface Match {
   readonly sender: string;
@@ -112,8 +112,8 @@ export interface Match {
 
 /** The text of a match rule, as the bus takes it. */
 export function matchRule(match: Match): string {
-  // An apostrophe cannot be escaped inside quotes. So the quotes end before the apostrophe, which has a
-  // backslash there, and new quotes begin after it: `it's` becomes `'it'\''s'` (D-Bus, "Match Rules").
+  // An apostrophe cannot stand within quotes. So it stands between two quoted parts, behind a backslash:
+  // `it's` becomes `'it'\''s'` (D-Bus, "Match Rules").
   const parts = Object.entries(match).map(([key, value]) => `${key}='${value.replaceAll("'", "'\\''")}'`);
   return ["type='signal'", ...parts].join(',');
 }

@@ -155,9 +155,9 @@ const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 
 const EXISTING = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
 
 /**
- * Facts that a row lacks are those of LOADED, which is inactive. `expected` has the fields that the record
- * has besides EXISTING, or with another value. It lacks the description and the file's state, which the test
- * adds.
+ * Facts that a row lacks are those of LOADED, which is inactive. `expected` has each field whose value is not
+ * that of EXISTING, and each field that EXISTING lacks. The test itself adds the description and the file's
+ * state.
  */
 type Row = readonly [
   what: string,
