@@ -63,8 +63,11 @@ async function startPlaying(t: TestContext, properties: Properties) {
   // The backend has read the player when it appeared. It reads the position again 3 s after playing began
   // (`SETTLED_MS` in position.ts).
   moveTo(3);
+  changeSilently(player, { Volume: new Variant('d', 0.25) });
   manual.advance(3_000);
-  await until('the position is read after the start', () => readingCount() === 2);
+  // The new volume shows that the answer to the reading has been used.
+  await recorder.until('the position is read after the start', 'scripted', ({ volume }) => volume === 0.25);
+  assert.equal(readingCount(), 2);
   const requestCount = (): number => shortWaits;
   return { manual, backend, recorder, player, readingCount, requestCount, untilAt, moveTo };
 }
