@@ -37,12 +37,12 @@ const PLAYER_TEXT = /^\S+ did not \w+: (.+?)(?: \([\w.]+\))?$/;
 
 /** The reason in a few words; undefined if only the problem's own text explains it. */
 function reasonFor({ code, problem }: ProblemError): string | undefined {
+  const reason = REASON_TEXTS.get(code);
+  if (reason !== undefined) return translate(reason);
   const playerText = PLAYER_TEXT.exec(problem.detail)?.[1];
   if (playerText !== undefined) return isolated(playerText);
   const status = EXIT_STATUS.exec(problem.detail)?.[1];
-  if (status !== undefined) return translate('exitStatus', { status });
-  const reason = REASON_TEXTS.get(code);
-  return reason && translate(reason);
+  return status && translate('exitStatus', { status });
 }
 
 /**

@@ -49,6 +49,14 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.getByText(`Pause did not work: ${isolatedReason}`, { exact: true }).waitFor();
   });
 
+  test('reports a player without an answer in the words of the page', async () => {
+    await openPage();
+    const detail = 'org.mpris.MediaPlayer2.mpd did not pause: no answer in time';
+    node.backends.answer = { ok: false, error: { fault: 'timeout', detail } };
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByText('Pause did not work: there was no answer in time', { exact: true }).waitFor();
+  });
+
   test('promises no return of a service that has ended, because it may have been stopped', async () => {
     await openPage();
     await node.close();
