@@ -91,8 +91,8 @@ function failIfUnsupported(): ExitStatus | undefined {
 }
 
 /**
- * Resolves with status 0 even if it fails or cannot write, because the upgrade script that runs it must
- * continue. The import may fail while an upgrade replaces the files of this program.
+ * The status is 0 even after a failure, because the calling upgrade script must continue. `writeOut` takes
+ * the status for a failed write. The import may fail while an upgrade replaces the files of this program.
  */
 async function progress(args: readonly string[]): Promise<ExitStatus> {
   try {
@@ -145,7 +145,7 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   };
   const { end, message } = await runTrace(request, onSignal, printError);
   if (message !== undefined) printError(`tonearm: trace: ${printable(message)}\n`);
-  // `end` is the command's status, or a name in `EXIT`. Output that nobody reads must not delay the exit.
+  // `end` is the command's status, or a name in `EXIT`. `process.exit` does not wait for unread output.
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
@@ -181,7 +181,7 @@ async function start(configPath: string | undefined): Promise<ExitStatus | undef
   process.umask(OWNER_ONLY_UMASK);
   const threads = threadsWithPreload();
   const status = await runDaemon(threads, () => loadConfiguration(configPath));
-  // The preloaded thread, which no child will use now, would keep the process alive.
+  // The preloaded thread booted while the configuration was read. Unused, it would keep the process alive.
   if (status !== undefined) await threads.endAll();
   return status;
 }

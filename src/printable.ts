@@ -8,7 +8,7 @@ const CAUSE_LEVELS_MAX = 4;
 
 /**
  * Characters that would break a line of a terminal or of systemd's journal, colour it, or turn its
- * direction.
+ * direction, and halves of characters (`Cs`), which UTF-8 has no form for.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
@@ -22,8 +22,8 @@ export function printable(text: string): string {
 
 /**
  * A user name and password in an address, such as `mqtt://me:secret@broker`. The scheme may be missing, and
- * the password may have any characters, because the address need not be valid. `(?=.*:.*@)` demands a colon
- * before an `@`, because a text without it has no password, such as the name `player@.service` of a unit.
+ * the password may have any characters, even `@`, because the address need not be valid. `(?=.*:.*@)`
+ * demands a colon before an `@`. A text without it has no password, such as the unit `player@.service`.
  */
 const USER_INFORMATION = /^(?=.*:.*@)([a-z][a-z0-9+.-]*:\/\/)?.*@/is;
 
@@ -33,14 +33,17 @@ export function withoutPassword(text: string): string {
 }
 
 /**
- * The returned text is never empty. If no address of a name can be connected to, the error is an
- * AggregateError, whose own message is empty. Its `errors` have the reasons.
+ * The returned text is never empty, but an error's message can be. An example is the AggregateError of a
+ * connection that failed at several addresses of a name: only its `errors` have the reasons.
  */
 export function errorText(error: unknown): string {
   return describeError(error, CAUSE_LEVELS_MAX) || 'an error without a message';
 }
 
-/** The text is empty if `error` has no words. Causes are read at most `levelsLeft` levels deep. */
+/**
+ * The text is empty if `error` has no words. If its message is empty, its causes are read, at most
+ * `levelsLeft` levels deep.
+ */
 function describeError(error: unknown, levelsLeft: number): string {
   if (!(error instanceof Error)) return stringOrEmpty(error).trim();
   const message = error.message.trim();

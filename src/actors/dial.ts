@@ -65,7 +65,7 @@ export class Link {
     this.#socket.on('close', () => this.close({ kind: 'peer-closed' }));
   }
 
-  /** `settle` is called exactly once. If the request cannot be sent, it is called at once. */
+  /** Calls `settle` exactly once, and within this call if the request cannot be sent. */
   request<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,

@@ -89,8 +89,9 @@ export class PathWatch {
   };
 
   /**
-   * Watches the directory that exists now. Another directory may have come before the watch was set, so the
-   * loop compares once more, and ends when the right directory is watched. The watch reports later changes.
+   * Watches the directory that exists now. While a watch is being set, a directory nearer to the file may be
+   * made, or the watched one replaced. So the loop compares again after each new watch, which reports later
+   * changes.
    */
   #watchDirectory(): void {
     for (let tries = 0; tries < WATCH_MAX_TRIES && !this.#isClosed; tries++) {

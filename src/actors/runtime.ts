@@ -31,21 +31,21 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 const BATCH_ITEMS_MAX = 1024;
 
 /**
- * All that an actor publishes in one synchronous step is sent together, as one batch. While a command runs, a
- * batch has all that is published in a whole turn, so that a command's answer is sent with the changes that
- * the command has caused in this turn.
+ * While no command runs, a batch has all that the actor publishes in one synchronous step. While a command
+ * runs, a batch has all that the actor publishes in a whole turn, because the command's answer must be sent
+ * together with the changes that the command has caused in this turn.
  */
 export interface Publisher {
   /**
    * A backend sends `up` after it has put all its records. A backend that sends `connecting` need not drop
-   * its records. The journal drops most of them, and keeps others, such as units (`dropsWhenAway` in
-   * gateway/journal.ts).
+   * its records, because the journal decides by itself which of them it drops. It keeps units, for example
+   * (`dropsWhenAway` in gateway/journal.ts).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
   /**
-   * Adds or replaces the record `key`. `json` is its whole text, in one line. Lists are sorted by `rank`,
-   * lowest first. Records without a rank come last, in the order in which they arrived.
+   * Adds or replaces the record `key`. `json` is its whole text, in one line. The lists that clients get
+   * are sorted by `rank`, lowest first. Records without a rank come last, in the order of their arrival.
    */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
@@ -159,9 +159,9 @@ class BatchPublisher implements BackendLink {
   }
 
   /**
-   * While a command runs, its answer may come in this turn, from another promise. So `nextTick` calls
-   * `flush` after all promises of the turn. Without a command the batch leaves at once, because `nextTick`
-   * has a cost.
+   * While a command runs, its answer may come later in this turn, from another promise. `nextTick` calls
+   * `flush` only after all promises of the turn, so the batch has this answer, too. Without a command the
+   * batch leaves at once, because `nextTick` has a cost.
    */
   readonly #flushAfterAnswers = (): void => {
     if (this.runningCommands > 0) process.nextTick(this.flush);
@@ -169,8 +169,8 @@ class BatchPublisher implements BackendLink {
   };
 
   /**
-   * Sends the collected items. They are lost if the port is closed. Only a timer of a stopped actor still
-   * publishes items then, and nobody needs these items.
+   * Sends the collected items. If the port is closed, they are lost, but nobody needs them, because only a
+   * timer of a stopped actor still publishes items then.
    */
   readonly flush = (): void => {
     if (this.#items.length === 0) return;
@@ -200,7 +200,8 @@ async function run<S, C>(
   logWarnings((level, message, fields) => publisher.log(level, message, fields));
   try {
     const actor = start(task.settings, publisher);
-    // A subscriber gets a batch of changes only when it asks for one.
+    // A subscriber gets a batch of changes only when it asks for one. `isFirst` is true here, because a new
+    // thread has no records yet.
     if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
     await new Promise<void>((endWork) => {
       port.listen((message) => {

@@ -66,7 +66,8 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResu
 
 /**
  * Fills `bytes` from the file's beginning, and returns the number of bytes that were read. In /proc, on a
- * network file system and on FUSE, one read may bring only a part. Only a read of zero bytes means the end.
+ * network file system and on FUSE, one read may bring only a part. So only a read of zero bytes means the
+ * end.
  */
 export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8Array): Promise<number> {
   let length = 0;
@@ -86,8 +87,8 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const newPath = `${path}.new`;
-  // A process that died before its `rename` may have left a file at `newPath`. A link at `newPath` is
-  // removed, too, because `writeFile` would write to the link's target.
+  // A process that died before its `rename` may have left a file at `newPath`. It is removed, because
+  // `writeFile` would not change its permissions. If it is a link, `writeFile` would write to its target.
   await rm(newPath, { force: true });
   await writeFile(newPath, text, { mode: 0o600, flush: true });
   await rename(newPath, path);

@@ -3,10 +3,11 @@
 /** The beginning of the text. A character of two UTF-16 units (an emoji) is never cut into halves. */
 export function capped(text: string, maxUnits: number): string {
   if (text.length <= maxUnits) return text;
+  // The pattern finds the first half of a character whose second half was cut off.
   return text.slice(0, maxUnits).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** The beginning of the text, for people. An ellipsis follows if the text was longer. */
+/** The beginning of the text, for people. If the text was longer, `...` follows, beyond `maxUnits`. */
 export function clipped(text: string, maxUnits: number): string {
   return text.length <= maxUnits ? text : `${capped(text, maxUnits)}...`;
 }

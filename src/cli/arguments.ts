@@ -38,7 +38,7 @@ export function parseArguments(argv: readonly string[]): CommandLine {
   const { values, tokens } = options.value;
   if (values.help) return { do: 'help' };
   if (values.version) return { do: 'version' };
-  // `values` has only the last `--config`, so they are counted in `tokens`.
+  // `values` has only the last `--config`, so a second one is found only in `tokens`.
   const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
   if (configs.length > 1) return wrong('--config is given twice');
   if (values.config === '') return wrong('--config needs a value');

@@ -1,5 +1,6 @@
-// `tonearm progress`: writes one line of upgrade progress to the daemon's socket, for shell scripts. A
-// failure is only reported, because an upgrade must not fail when its progress cannot be displayed.
+// `tonearm progress`: writes one line of upgrade progress to the daemon's socket, for shell scripts. The
+// exit status is 0 even after a failure, because an upgrade must not fail when its progress cannot be
+// displayed.
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -35,11 +36,11 @@ const RETRY_AFTER_MS = 50;
 const RETRY_MAX_MS = 1_000;
 /**
  * No line follows `end`. If `end` is lost, the upgrade counts as running until there has been no connection
- * for ten minutes (`QUIET_MS` in actors/upgrade/run.ts). This wait is longer than the start of the daemon,
- * which takes seconds on a slow board.
+ * for ten minutes (`QUIET_MS` in actors/upgrade/run.ts). So `end` is tried for longer than the start of the
+ * daemon takes, which is some seconds on a slow board.
  */
 const END_RETRY_MAX_MS = 15_000;
-/** The errors of a connection while the daemon restarts. The daemon has not read the line then. */
+/** A connection fails so while the daemon restarts. The line has not been read, so it is sent again. */
 const RESTART_ERRORS: readonly (string | undefined)[] = [
   'ENOENT',
   'ECONNREFUSED',
@@ -146,9 +147,9 @@ function beginOrStepLine(
 }
 
 /**
- * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. A
- * line that is read after the script's unit has ended does not change the run. Tries again for `retryMs`
- * while the daemon is absent, because it may be restarting. Never rejects.
+ * Writes the line and waits until the daemon has read it, because the script may end directly afterwards,
+ * and a line that is read after the script's unit has ended does not change the run. Tries again for
+ * `retryMs` while the daemon is absent, because it may be restarting. Never rejects.
  */
 export async function writeProgress(
   line: string,
@@ -171,6 +172,7 @@ type Written = Result<undefined, NodeJS.ErrnoException>;
 
 function attempt(line: string, socket: string, withinMs: number): Promise<Written> {
   return new Promise((resolve) => {
+    // `timer` and `connection` have their values when this is called, because only later events call it.
     const end = (written: Written) => {
       clearTimeout(timer);
       connection.destroy();

@@ -13,7 +13,7 @@ import { emptySlices, isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } 
 import { ReconnectingStream } from './stream.js';
 
 const LEVEL = 'audio.level';
-/** The wait after an answer with 503 or 504. Then power and upgrade are requested once more. */
+/** The wait after an answer with 503 or 504, before power and upgrade are requested once more. */
 const RETRY_MS = 10_000;
 
 /** Returns at once and reconnects until `close`. The `options` cannot be changed later. */
@@ -35,18 +35,18 @@ class LiveNode implements Live {
   /** The state that listeners have received last. */
   #published: NodeState;
   /**
-   * False while the store has only a part of a snapshot. A snapshot begins with a mark. Only the last event
-   * of a snapshot has an id.
+   * False while the store has only a part of a snapshot. Each backend's part of a snapshot begins with a
+   * mark. Only the last event of the whole snapshot has an id.
    */
   #isWhole = true;
   #hasLevels: boolean;
   #hasReceivedBye = false;
   readonly #clock = new NodeClock();
   /**
-   * The backends whose unstreamed records must be fetched as soon as the backend is up. A backend that stays
-   * up does not become due, even if it sends `backend.updated`. Otherwise each request to `power` would
-   * cause the next request: the node starts a thread for the request, and sends `backend.updated` when this
-   * thread starts and when it ends.
+   * Each of these backends has unstreamed records that must be fetched as soon as it is up. A backend that
+   * stays up does not become due, even if it sends `backend.updated`. Otherwise each request to `power`
+   * would cause the next request: the node starts a thread for the request, and sends `backend.updated` when
+   * this thread starts and when it ends.
    */
   readonly #due = new Set<string>(['power', 'upgrade']);
   /** Set by the first 503 or 504 of a connection. There is no second retry, because the reason may last. */
@@ -130,15 +130,17 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot begins. All slices of records are emptied, because the client may have missed the removal
-    // of a record, and because the snapshot has no mark for a backend that is no longer enabled. The
-    // estimate of the node's time is forgotten, because a clock may have been set since the last snapshot.
+    // This is a snapshot's first mark. All slices of records are emptied, because the client may have missed
+    // the removal of a record, and because the snapshot has no mark for a backend that is no longer enabled.
+    // The estimate of the node's time is forgotten, because a clock may have been set since the last
+    // snapshot.
     if (isMark(event) && this.#isWhole) {
       this.#store.set(emptySlices());
       this.#clock.forget();
     }
     this.#store.apply(event);
-    // A mark begins a snapshot. The first event with a new id ends it, even if this event is a mark.
+    // A mark shows that a snapshot is under way. The first event with a new id is the last of the snapshot,
+    // even if this event is itself a mark.
     if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     // A backend becomes due when it is not up, and at its mark in each snapshot (see `#due`).
@@ -184,7 +186,10 @@ class LiveNode implements Live {
     this.#store.set({ connection: { status, since, ...(error && { problem: error.problem }) } });
   }
 
-  /** Returns from an incomplete snapshot to the state before it. The node sends the snapshot again. */
+  /**
+   * Returns from an incomplete snapshot to the state before it. The node sends the snapshot again, because
+   * the client does not have its id.
+   */
   #dropPartialSnapshot(): void {
     if (!this.#isWhole) this.#store.set(this.#published);
     this.#isWhole = true;
@@ -211,9 +216,9 @@ class LiveNode implements Live {
   }
 
   /**
-   * The first snapshot fills `backends`. A node sends no snapshot if none of its backends and bridges is
-   * enabled. Only the server's record shows which are enabled. So if the request for this record has failed,
-   * a snapshot is expected.
+   * The first snapshot fills `backends`. A node on which no backend or bridge is enabled sends no snapshot,
+   * but only the server's record shows which are enabled. If the request for this record has failed, a
+   * snapshot is expected.
    */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;
@@ -229,14 +234,14 @@ class LiveNode implements Live {
   }
 
   /**
-   * True if the backend is due, requested and up. Then it is no longer due. Options with `types` but without
-   * `backend` request no backend.
+   * Returns true, and removes the backend from `#due`, if it is due, up and selected by the options. Options
+   * with `types` but without `backend` select no backend.
    */
   #takeDue(name: Backend): boolean {
-    const { types, backend: requested } = this.#options;
-    const isRequested = requested?.includes(name) ?? !types;
+    const { types, backend: selected } = this.#options;
+    const isSelected = selected?.includes(name) ?? !types;
     const isUp = this.state.backends.get(name)?.state === 'up';
-    return isRequested && isUp && this.#due.delete(name);
+    return isSelected && isUp && this.#due.delete(name);
   }
 
   /**

@@ -42,7 +42,7 @@ export interface Live {
   /**
    * Resolves with the first whole state: the records of all backends, and the slice `server`, which is
    * undefined if its request has failed. The promise waits while the node cannot be reached. It rejects with
-   * the code `aborted` if the connection is closed before.
+   * the code `aborted` if the connection is closed before that state is complete.
    */
   readonly ready: Promise<NodeState>;
   /**

@@ -52,7 +52,8 @@ export class EventParser {
 
   #parseLine(line: string): ParsedEvent | undefined {
     if (line === '') return this.#dispatch();
-    // `data: 1` and `data:1` both have the field `data` and the value `1`.
+    // `data: 1` and `data:1` both have the field `data` and the value `1`. The line `data` has an empty
+    // value. A comment, such as `: text`, has an empty field.
     const [, field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     if (field === 'data') this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
     else if (field === 'event') this.#type = value;

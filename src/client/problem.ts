@@ -23,8 +23,8 @@ const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
 };
 
 /**
- * The error of a request that fails. Its message is the problem's detail, or else the problem's title. The
- * document of another program may have neither.
+ * The error of a request that fails. Its message is the problem's detail, or else the problem's title. If
+ * the document of another program has neither, the client's own title is the message.
  */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
@@ -67,9 +67,9 @@ export function asProblem(error: unknown): ProblemError {
 const CAUSE_DEPTH_MAX = 4;
 
 /**
- * The text is never empty for an `Error`. Causes come before the error's own message: that of `fetch` in
- * Node.js is only `fetch failed`. If Node.js can connect to none of several addresses of a name, the reasons
- * are in `errors`. An object that is no `Error` has no text for people, so the text is empty.
+ * The text is never empty for an `Error`. The texts of its causes replace its own message, because that of
+ * `fetch` in Node.js is only `fetch failed`. If Node.js can connect to none of several addresses of a name,
+ * the reasons are in `errors`. An object that is no `Error` has no text for people, so the text is empty.
  */
 function messageOf(error: unknown, depthLeft = CAUSE_DEPTH_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);

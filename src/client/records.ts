@@ -48,7 +48,7 @@ type MemberOf<T> = T extends unknown ? keyof T : never;
 
 /**
  * `{ a: 1 } | { b: 2 }` makes `{ a: 1, b?: never } | { b: 2, a?: never }`. Without this, TypeScript lets one
- * object have the members of both.
+ * object have the members of both. `T` is one part of the union, and `All` is the whole union.
  */
 type Exclusive<T, All = T> = T extends unknown
   ? T & { readonly [K in Exclude<MemberOf<All>, keyof T>]?: never }

@@ -68,8 +68,8 @@ export async function send(
     const isRead = method === 'GET';
     // A blob of the node is never a text. If a text comes, it is from another program.
     const isText = response.headers.get('Content-Type')?.startsWith('text/');
-    // The node answers 202 to each command. A proxy may answer with a page of its own. It may also redirect a
-    // command. Then `fetch` sends a `GET`, whose answer may be 200.
+    // Only 202 is the node's answer to a command. An answer with 200 may be a proxy's own page. Or a proxy
+    // has redirected the command, so that `fetch` has sent a `GET`.
     const isSuccess = isRead ? response.ok : response.status === 202;
     if (!isSuccess || (isBlob && isText)) throw await problemOf(response);
     if (isBlob) return contentOf(response);

@@ -27,7 +27,8 @@ export interface Connection {
 export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus_name'>;
 
 /**
- * Values are never modified but replaced: if a value is the same object as before, nothing in it has changed.
+ * Values are never modified but replaced. If a value is the same object as before, nothing in it has
+ * changed.
  */
 export interface NodeState {
   readonly connection: Connection;
@@ -61,7 +62,7 @@ export interface NodeState {
   readonly bluetooth: records.BluetoothRecord | undefined;
   /**
    * By address. These devices were found, or changed, during the present or the last scan. Devices of
-   * `bluetooth.known_devices` can be among them. A device that the node has forgotten since then cannot.
+   * `bluetooth.known_devices` can be among them. A known device that the node forgets is removed here.
    */
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /**
@@ -182,9 +183,9 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], nameOf) }),
   'node.removed': ({ nodes }, gone) => ({ nodes: drop(nodes, [gone], nameOf) }),
   'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
-  // A new scan begins with no discovered devices. At each other event, the devices that were known before it
-  // are removed from the discovered devices, because the node may have forgotten them. If the scan finds one
-  // of them once more, `bluetooth.discovered` adds it again.
+  // A new scan begins with no discovered devices. Each other event may mean that the node has forgotten a
+  // device. So the devices of the previous `known_devices` are removed from the discovered devices. If the
+  // scan finds one of them once more, `bluetooth.discovered` adds it again.
   'bluetooth.updated': ({ bluetooth: before, discovered }, bluetooth) => ({
     bluetooth,
     discovered:
@@ -260,8 +261,8 @@ function drop<K, R, G>(before: ReadonlyMap<K, R>, gone: readonly G[], keyOf: (re
 }
 
 /**
- * The event's data have the player's record in a member `data`. No event reports that a tracklist has ended,
- * but then `tracklist_supported` is false in this record.
+ * The event's data have the player's record in a member `data`. The end of a tracklist has no event of its
+ * own: it is reported only by `tracklist_supported: false` in this record.
  */
 function playerPatch({ players, tracklists }: RecordSlices, { data: player }: EventData['player.added']) {
   return {

@@ -19,8 +19,9 @@ const RETRY_MAX_MS = 30_000;
 /** A shorter `retry:` of the node counts as this. */
 const RETRY_MIN_MS = 1000;
 /**
- * Only such ids are sent to the node, because `fetch` refuses some other characters in a header. The node's
- * own ids, such as `mwt7vl6goabn56-437`, are much shorter than 256 characters.
+ * Only ids of printable ASCII characters without spaces are sent to the node, because `fetch` refuses some
+ * other characters in a header. The node's own ids, such as `mwt7vl6goabn56-437`, are much shorter than 256
+ * characters.
  */
 const SENDABLE_ID = /^[!-~]{1,256}$/;
 
@@ -100,8 +101,8 @@ export class ReconnectingStream {
       const beganMs = Date.now();
       const problem = await this.#connect();
       if (this.#isRenewing) continue;
-      // A stream that ends soon after its attempt began counts as a failed attempt. Some proxies end each
-      // stream at once.
+      // A stream that ends soon after its attempt began counts as a failed attempt, because some proxies end
+      // each stream at once.
       const wasOpen = this.#waitMs === 0 && Date.now() - beganMs > this.#retryMs;
       this.#waitMs ||= this.#retryMs;
       this.#options.onLost(problem);
@@ -135,7 +136,7 @@ export class ReconnectingStream {
       return asProblem(attempt.signal.reason ?? error);
     } finally {
       clearTimeout(watchdog);
-      // If `onEvent` has thrown, the connection is still open.
+      // This closes the connection, which is still open if `onEvent` has thrown.
       attempt.abort();
     }
   }

@@ -1,5 +1,5 @@
-// Decides whether Avahi has given a name to this host. Such a name may differ from the hostname: Avahi calls
-// the second `raspberrypi` of a network `raspberrypi-2.local`.
+// Decides whether a name is Avahi's name of this host. Avahi's name may differ from the hostname: Avahi
+// calls the second `raspberrypi` of a network `raspberrypi-2.local`.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -26,7 +26,7 @@ const AVAHI_NAME_MS = 10_000;
  * the host is soon accepted.
  */
 const OTHER_NAME_MS = 1000;
-/** Avahi is asked for the names of this many addresses at most. */
+/** The names of at most this many addresses are requested of Avahi. */
 const ADDRESSES_MAX = 8;
 /** A correct answer, which is a name and some words before it, is always shorter. */
 const ANSWER_MAX_CHARACTERS = 512;
@@ -48,9 +48,7 @@ export class AvahiNames {
     this.#access = access;
   }
 
-  /**
-   * True if Avahi has given the host this name; undefined if Avahi must be asked. `name` is in lower case.
-   */
+  /** True if Avahi calls the host so; undefined if `ask` must be called first. `name` is in lower case. */
   has(name: string): boolean | undefined {
     if (!name.endsWith(TRUSTED_SUFFIX)) return false;
     const ageMs = this.#access.clock.monotonic() - this.#requestEndedAt;
@@ -74,7 +72,7 @@ export class AvahiNames {
     const isRunning = existsSync(join(dirname(this.#access.socketPath), PID_FILE));
     const addresses = isRunning ? this.#access.addresses().slice(0, ADDRESSES_MAX) : [];
     const answers = await Promise.all(addresses.map((address) => requestAnswer(address, this.#access)));
-    // If Avahi was asked, but no answer came in time, Avahi is only slow. So the last known names stay.
+    // If requests were sent, but no answer came in time, Avahi is only slow. So the last known names stay.
     const isSlow = answers.length > 0 && answers.every((answer) => answer === undefined);
     if (!isSlow) this.#names = new Set(answers.flatMap((answer = '') => nameInAnswer(answer) ?? []));
     this.#requestEndedAt = this.#access.clock.monotonic();
@@ -86,6 +84,8 @@ function requestAnswer(address: string, { socketPath, clock }: AvahiAccess): Pro
   return new Promise((resolve) => {
     const socket = connect(socketPath);
     let answer = '';
+    // `cancel`, which is declared below, has its value before `settle` runs, because the socket and the
+    // timer call back later.
     const settle = (result: string | undefined): void => {
       cancel();
       socket.destroy();
@@ -104,7 +104,10 @@ function requestAnswer(address: string, { socketPath, clock }: AvahiAccess): Pro
   });
 }
 
-/** The answer is a line `+ INTERFACE PROTOCOL NAME`, such as `+ 2 0 kitchen.local`, or `-` and an error. */
+/**
+ * The answer is a line `+ INTERFACE PROTOCOL NAME`, such as `+ 2 0 kitchen.local`, or `-` and an error. The
+ * numbers may be negative, and the name may end in a dot.
+ */
 function nameInAnswer(answer: string): string | undefined {
   return /^\+ -?\d+ -?\d+ (\S+)\n/.exec(answer)?.[1]?.toLowerCase().replace(/\.$/, '');
 }

@@ -80,7 +80,7 @@ export function canNeverExist(bind: readonly string[], hasIpv6: boolean): boolea
 /**
  * The host at which `client` can reach this service, which listens at the addresses `served`: an address on
  * the client's network, else the first one that other machines can reach, else one for this machine.
- * `interfaces` are sorted, the best first.
+ * `interfaces` must be in the order of `bestFirst` (host/own-addresses.ts).
  */
 export function hostForClient(
   client: string,
@@ -122,8 +122,8 @@ function withoutCoveredByWildcard(present: readonly BindAddress[]): readonly Bin
 }
 
 /**
- * True for addresses that always exist: the two wildcards `::` and `0.0.0.0`, and all of 127.0.0.0/8. They
- * exist although interfaces usually list only 127.0.0.1 of them.
+ * True for addresses that always exist, even if no interface lists them: the two wildcards `::` and
+ * `0.0.0.0`, and all of 127.0.0.0/8, of which interfaces usually list only 127.0.0.1.
  */
 function isAlwaysThere(address: string): boolean {
   const isLoopback = isIP(address) === 4 && address.startsWith('127.');
@@ -132,8 +132,8 @@ function isAlwaysThere(address: string): boolean {
 
 /**
  * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address, such as
- * `::ffff:192.0.2.1`, becomes `192.0.2.1`. Otherwise, if `bind` had both forms, two sockets would be opened
- * for one address, and the kernel would refuse the second.
+ * `::ffff:192.0.2.1`, becomes `192.0.2.1`, because `bind` may have both forms: without this, two sockets
+ * would be opened for one address, and the kernel would refuse the second.
  */
 function canonicalAddress(address: string): string {
   if (isIP(address) !== 6) return address;

@@ -50,9 +50,9 @@ function explain(schema: PlainSchema, json: unknown): string {
   }
   const missingField = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missingField !== undefined) return `Field ${missingField} is missing`;
-  // A schema that is no union has been checked completely above, so here the schema is a union: one of
-  // several variants, each with its own fields. Every field of the body is known and fits its own schema. So
-  // the body has either no field, or fields of two variants.
+  // A schema that is no union has been checked completely above, so this schema is a union. Each of its
+  // variants has one field, such as `volume` or `delta`. All fields of the body are known, and their values
+  // fit. So the body has either no field, or the fields of two variants.
   return fields.length === 0
     ? `Field ${allowedNames} is missing`
     : `Only one of ${allowedNames} can be given`;

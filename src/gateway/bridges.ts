@@ -51,8 +51,8 @@ export class BridgeFeeds {
   }
 
   /**
-   * Sends the new entries of the journal to the subscribers that are ready. Such a subscriber has received
-   * all earlier entries.
+   * Sends the new entries of the journal to the subscribers that are ready. These need nothing else, because
+   * they have all earlier entries. The other subscribers get the new entries by `continueFeed`.
    */
   sendNew(entries: readonly JournalEntry[]): void {
     for (const [subscriber, feed] of this.#feeds)
@@ -74,8 +74,8 @@ export class BridgeFeeds {
   }
 
   /**
-   * To be called when the subscriber's thread is ready for more. `isFirst` is true if the thread is new. The
-   * new feed replaces the feed of an earlier thread.
+   * To be called when the subscriber's thread is ready for more. `isFirst` is true if the thread is new, so
+   * that nothing counts as sent.
    */
   continueFeed(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
     const subscriber = subscriberOf(child);
@@ -169,6 +169,7 @@ function replyTo(
   // A bridge sends undefined for a parameter whose percent-encoding does not decode.
   if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
   if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
+  // The operation is undefined if the requested name is unknown.
   if (request.operation === undefined) return problemReply(noSuchPath());
   const operation = OPERATIONS[request.operation];
   // No parameter of a path is empty over HTTP, so an empty one counts as missing.
@@ -179,8 +180,8 @@ function replyTo(
   // with which HTTP refuses such a body.
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
-  // `GET /server` answers with `mayChange` as its member `control`. MQTT is the only child that requests
-  // this, so the key of MQTT decides.
+  // `GET /server` answers with `mayChange` as its member `control`. Only the child `mqtt` requests this
+  // route, so the key `mqtt.control` decides.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 

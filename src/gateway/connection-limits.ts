@@ -2,11 +2,11 @@
 // answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js").
 
 /**
- * The limit of a request's head in bytes. uWebSockets.js reads the variable when it is loaded, so server.ts
- * must import this file before uWebSockets.js. The default of 4 KiB is too little: a browser sends the
- * cookies of all services on the host, whatever their port. uWebSockets.js answers a larger head with 431.
- * It does the same with more than 97 headers, a bound that cannot be set. Each connection stores its
- * incomplete head, so the limit also bounds memory.
+ * The limit of a request's head in bytes. uWebSockets.js reads this environment variable when it is loaded,
+ * so server.ts must import this file before uWebSockets.js. The default of 4 KiB is too little: a browser
+ * sends the cookies of all services on the host, whatever their port. uWebSockets.js answers a larger head
+ * with 431, and also a head with more than 97 headers, which is a bound that cannot be set. Each connection
+ * stores its incomplete head, so the limit also bounds memory.
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
@@ -29,8 +29,8 @@ const SPARE_CONNECTIONS = 1024;
  */
 const RESERVED_ONE_IN = 8;
 /**
- * The bound for one peer is at least this, which is enough for several pages in one browser. All devices of a
- * house may be one peer, because they may share one /64 of IPv6.
+ * The bound for one peer is at least this, which is enough for several pages in one browser. A peer may be
+ * more than one device: all devices of a house may share one /64 of IPv6.
  */
 const PER_PEER_MIN = 32;
 

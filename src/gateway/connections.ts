@@ -34,11 +34,14 @@ export interface BoundedConnection {
   /** Each call costs a system call. */
   readonly isOpen: () => boolean;
   /**
-   * True once a request has come. It stays false if the first request was a `POST`, which cannot be noticed
-   * (server.ts says why).
+   * True once a request has come. If the first request is a `POST`, it cannot be noticed (server.ts says
+   * why), and the result is false as long as the connection exists.
    */
   readonly isKnownToHaveRequested: () => boolean;
-  /** True if the last request was answered with a body, and no further request has come (server.ts). */
+  /**
+   * True if the last request was answered, and no further request has come. An answer without a body cannot
+   * be noticed (server.ts says why), so the result is false after it.
+   */
   readonly isIdle: () => boolean;
 }
 
@@ -75,8 +78,8 @@ export class Connections<C extends BoundedConnection> {
   }
 
   /**
-   * Removes the connection that has closed. The newest are checked first, because a connection that closes
-   * is usually recent.
+   * To be called once for each connection that has closed, to remove it. Each check costs a system call, and
+   * a connection that closes is usually recent, so the newest ones are checked first.
    */
   removeClosed(): void {
     this.#remove(this.#open.findLastIndex(({ connection }) => !connection.isOpen()));
@@ -84,9 +87,12 @@ export class Connections<C extends BoundedConnection> {
 
   /**
    * Removes and returns the connection that must be closed; undefined if there are not too many. Only
-   * connections of peers that must lose one are considered. A connection that has sent no request is chosen
-   * first, then an idle one. If several connections are of this kind, the oldest one of the peer with most
-   * connections is chosen. If all are in use, the newest one is chosen.
+   * connections of peers that must lose one are considered:
+   * - If some of them have sent no request, these are the candidates.
+   * - Else, if some of them are idle, these are the candidates.
+   * - Else all are in use, and the newest one is chosen.
+   *
+   * If there are several candidates, the oldest one of the peer with most connections is chosen.
    */
   takeSurplus(): C | undefined {
     const mustLoseOne = this.#conditionForLosingOne();

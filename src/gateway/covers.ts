@@ -12,7 +12,7 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
 /** The bound is 16 MiB for all players together; one cover has at most 8 MiB. */
 const CACHED_MAX_BYTES = 16 << 20;
-/** The longest time from a request to its answer, with the wait for an earlier question to the backend. */
+/** The longest time from a request to its answer. It includes the wait until an earlier question ends. */
 const REPLY_MAX_MS = 10_000;
 
 const TIMEOUT = failure('timeout', 'The cover cannot be read now');
@@ -44,8 +44,8 @@ export class Covers {
     const etag = `"${cover.tag}"`;
     const validators = [['ETag', etag], REVALIDATE] as const;
     if (ifNoneMatch !== '' && isMatch(ifNoneMatch, etag)) return { status: 304, headers: validators };
-    // Without `nosniff` a browser might show an image as a page, and run its script. With the policy such a
-    // page can do nothing.
+    // Without `nosniff` a browser might show an image as a page, and run its script. The policy below leaves
+    // nothing that such a page can do.
     const headers = [
       ['Content-Type', cover.type],
       ['X-Content-Type-Options', 'nosniff'],
@@ -56,8 +56,8 @@ export class Covers {
   }
 
   /**
-   * Resolves with the answer to a question that began after the call. A question that began earlier may get
-   * the cover of an earlier track. All calls during one question share the next question.
+   * Resolves with the answer to a question that begins after the call, because a question that began earlier
+   * may get the cover of an earlier track. All calls during one question share the next question.
    */
   async #newest(player: string): Promise<CoverResult> {
     const question = this.#questions.get(player) ?? new SharedWork(() => this.#fetch(player));
@@ -84,7 +84,10 @@ export class Covers {
     return success(cover);
   }
 
-  /** Makes room: deletes the covers that were requested least recently, such as those of lost players. */
+  /**
+   * Adds the cover. If the covers exceed the bound, those that were requested least recently are deleted,
+   * such as those of lost players.
+   */
   #cache(player: string, cover: CachedCover): void {
     this.#cached.set(player, cover);
     let cachedBytes = 0;

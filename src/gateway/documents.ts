@@ -32,8 +32,8 @@ export class Documents {
   /** A response is cached while the journal has the entry of its tracklist. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /**
-   * Functions that resume the waiting requests for a child's records. A child has an entry only until it
-   * reports another state than `connecting`, or a detail.
+   * Functions that resume the waiting requests for a child's records. A child has an entry only until its
+   * first report that has another state than `connecting`, or the state `connecting` with a detail.
    */
   readonly #waitingRequests = new Map<ChildName, Set<() => void>>();
 
@@ -81,6 +81,7 @@ export class Documents {
     const waitingRequests = this.#waitingRequests.get(child);
     if (waitingRequests === undefined) return undefined;
     return new Promise((resolve) => {
+      // `cancel` has its value when `resume` runs, because `after` never calls back at once.
       const resume = (): void => {
         cancel();
         waitingRequests.delete(resume);
@@ -101,6 +102,7 @@ export class Documents {
   }
 
   tracklist(player: string): Result<CachedResponse, Problem> {
+    // Tracklists come from the same backend as players, so they have the same problem if it is not up.
     const players = this.responseTo('players');
     if (!players.ok) return players;
     if (this.#journal.record('players', player) === undefined)

@@ -21,9 +21,9 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
- * `end` keeps a copy of the body for a slow reader. A body above this bound, such as a cover, is sent by
- * `tryEnd`, in the parts that the kernel accepts. There are two exceptions, which `end` sends: a reply within
- * the handler, and a reply that closes the connection.
+ * `end` of uWebSockets.js keeps a copy of the body for a slow reader. A body above this bound, such as a
+ * cover, is sent by `tryEnd`, in the parts that the kernel accepts. There are two exceptions, which `end`
+ * sends: a reply within the handler, and a reply that closes the connection.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
@@ -92,7 +92,7 @@ export class Exchange {
     return this.#head().getHeader(name);
   }
 
-  /** The first of these headers that comes twice; undefined if none does. Same rule as `header`. */
+  /** The first of these headers that comes twice; undefined if none does. Throws when `header` does. */
   firstRepeatedHeader(names: readonly string[]): string | undefined {
     const earlier = new Set<string>();
     let firstRepeated: string | undefined;
@@ -103,7 +103,7 @@ export class Exchange {
     return firstRepeated;
   }
 
-  /** The raw query without its question mark. Same rule as `header`. */
+  /** The raw query without its question mark. Throws when `header` does. */
   query(): string {
     return this.#head().getQuery() ?? '';
   }
@@ -132,7 +132,7 @@ export class Exchange {
     this.#request = this.#keptRequest;
     this.#isInHandler = false;
     if (this.#isOver()) return;
-    // After `close` on this side the callback is called, too. The exchange is over then.
+    // `close` on this side calls the callback, too, but then the exchange is already over.
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#markGone();
     });
@@ -153,6 +153,7 @@ export class Exchange {
     if (declaredBytes > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
     this.#isCollecting = true;
     return new Promise((resolve) => {
+      // `cancel` has its value when `settle` runs, because `after` never calls back at once.
       const settle = (body: ReceivedBody): void => {
         cancel();
         this.#onGone = undefined;
@@ -228,9 +229,9 @@ export class Exchange {
 
   /**
    * Stops reading until the answer is written. While this request is pending, uWebSockets.js must not read
-   * another request, or a half-close of the client: it would end the connection without an answer. If the
-   * other request is in the same packet, the pause comes too late. Streams are not paused, because a
-   * disconnect is noticed only by reading.
+   * another request, or a half-close of the client: after either, it would end the connection without an
+   * answer. The pause comes too late for a request in the same packet as this one. Streams are not paused,
+   * because a disconnect is noticed only by reading.
    */
   #pause(): void {
     if (this.#state !== 'open' || this.#isPaused) return;

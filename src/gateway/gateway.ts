@@ -27,7 +27,7 @@ import { shutDown } from './shut-down.js';
 import { StartTime } from './start-time.js';
 import { trustSettings } from './trust.js';
 
-/** Avahi usually has a name for this address, so it comes first: `AvahiNames` uses only the first few. */
+/** `AvahiNames` uses only the first few addresses, so this one, which usually has a name, is the first. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
@@ -106,8 +106,8 @@ export class Gateway {
   }
 
   /**
-   * Resolves when this child is up, or has reported why it is not, at the latest after `withinMs`. Resolves
-   * at once if the child is not enabled.
+   * Resolves when this child is up, or has reported why it is not, or when `withinMs` have passed. If the
+   * child is not enabled, the promise resolves at once.
    */
   async waitForFirstHealth(child: ChildName, withinMs: number): Promise<void> {
     await this.#documents.waitForFirstHealth(child, withinMs);
@@ -116,8 +116,10 @@ export class Gateway {
   /**
    * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means one
    * free port for all addresses. The call never throws: `refused` has the addresses that exist but cannot be
-   * listened on. They are tried again. While the constructor of `ListeningSockets` runs, `#sockets` is not
-   * set, so the addresses are published only by the call of `#publishServed` after it.
+   * listened on. They are tried again.
+   *
+   * `onListeningChanged` may be called within the constructor of `ListeningSockets`. At that time `#sockets`
+   * is not set, so no addresses are published. Therefore they are published after it.
    */
   listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'> {
     const { interfaces, clock, log } = this.#options;
@@ -151,7 +153,8 @@ export class Gateway {
 
   /**
    * Refuses new requests, waits for pending answers, sends `bye` to the streams, and cuts all connections.
-   * At the end it sends bridges the changes that they lack, because their threads stop after this call.
+   * Answers to bridges are pending answers, too: `RequestHandler.track` collects them. At the end, bridges
+   * are sent the changes that they lack, because their threads stop after this call.
    * Resolves within `withinMs`, and never rejects. Later calls only return the promise of the first one.
    */
   close(withinMs: number): Promise<void> {
@@ -249,7 +252,7 @@ export class Gateway {
         configuredAt: this.#options.clock.monotonic(),
         bootId: this.#bootId,
         hostname: () => this.#identity.hostname(),
-        // This node's page may speak to these origins. Pages of `nodes.origins` may speak to this node.
+        // This node's page may speak to these origins. The pages of `nodes.origins` may speak to this node.
         house: () => ({
           origins: [...this.#journal.records('nodes.policy')].map(({ key }) => key),
           changeNumber: this.#journal.lastChange('nodes.policy').changeNumber,

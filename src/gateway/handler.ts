@@ -236,7 +236,8 @@ export class RequestHandler implements ExchangeHandler {
     const contentType = exchange.header('content-type');
     const received = await exchange.receiveBody();
     if (received.kind === 'gone') return;
-    // The rest of the body would be read as the next request, so the connection is closed.
+    // The client may still send the rest of this body. That rest would be read as the next request, so the
+    // connection is closed.
     if (received.kind !== 'whole') return refuseAndClose(exchange, BODY_PROBLEMS[received.kind]);
     const body = parseBody(contentType, received.bytes);
     if (!body.ok) return answerProblem(exchange, body.error);
@@ -252,7 +253,8 @@ export class RequestHandler implements ExchangeHandler {
     // This call sends nothing yet, so the request can still be refused below.
     const sink = exchange.openStream(STREAM_HEADERS);
     const stream = this.#parts.hub.openStream(query.value, sink);
-    // The connection of a refused stream is closed, because requests need its place.
+    // Only a limited number of connections may be open, and requests need them. So a refused stream does not
+    // keep its connection.
     if (stream.ok) sink.attach(stream.value);
     else refuseAndClose(exchange, TOO_MANY_STREAMS);
   }
@@ -268,9 +270,9 @@ function refuseAndClose(exchange: Exchange, found: Problem): void {
 
 /**
  * It is unclear where an ambiguous request ends, so the bytes after it must not be answered as another
- * request. Therefore the refusal closes the connection, and waits until the whole packet is parsed. If
- * uWebSockets.js finds another request in the packet, it closes the connection itself, and nothing is
- * answered (docs/development/what-we-learnt.md, "uWebSockets.js").
+ * request. Therefore the refusal closes the connection. Before that it waits until the whole packet is
+ * parsed: if the packet has another request, uWebSockets.js closes the connection without an answer, because
+ * the ambiguous request is still pending (docs/development/what-we-learnt.md, "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

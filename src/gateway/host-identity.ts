@@ -18,8 +18,8 @@ export class HostIdentity {
   #hostname: string;
   #rules: TrustRules;
   /**
-   * The last Host header that was trusted. Clients send the same header again and again, and a check takes a
-   * tenth of the time of a whole GET.
+   * The last Host header that was trusted. It is not checked again, because clients repeat the same header,
+   * and a check takes a tenth of the time of a whole GET.
    */
   #lastTrusted: string | undefined;
 
@@ -74,7 +74,8 @@ export class HostIdentity {
 
   #isTrusted(header: string): boolean {
     if (header === this.#lastTrusted) return true;
-    // The hostname may have changed since the rules were made. `hostname` then makes new rules.
+    // The hostname may have changed since the rules were made. Then `hostname` makes new rules, and the
+    // second check uses them.
     if (!isTrustedHost(header, this.#rules)) this.hostname();
     if (!isTrustedHost(header, this.#rules)) return false;
     this.#lastTrusted = header;

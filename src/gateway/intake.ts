@@ -27,8 +27,8 @@ export class Intake implements BackendListener {
   }
 
   /**
-   * Forgets the stopped children, with their records. Every child that is no longer enabled is among them.
-   * A stopped child that is still enabled is `connecting` again, and so is a newly enabled one. All this is
+   * Forgets the stopped children, with their records. `stopped` must have every child that is no longer
+   * enabled. An enabled child is `connecting` if it was stopped, or was not enabled before. All this is
    * published in one step, so that a client that gets the removals also gets the new states of the children.
    */
   setEnabled(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
@@ -36,7 +36,7 @@ export class Intake implements BackendListener {
     const unchanged = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
     documents.setEnabled(enabled, unchanged);
     const disabled = stopped.filter((child) => !enabled.includes(child));
-    // A child that is still enabled gets a new thread, which replaces the feed of the old one.
+    // A child that is still enabled needs no `forget`: the feed of its new thread replaces the old feed.
     for (const child of disabled) feeds.forget(child);
     this.changes([
       ...this.#healthChanges(),
@@ -50,6 +50,7 @@ export class Intake implements BackendListener {
     return [...children].map(([child, health]) => healthChange(child, health));
   }
 
+  /** The constructor may call this function, because fields are set before the constructor's body runs. */
   readonly changes = (changes: readonly Change[]): void => {
     const { journal, hub, feeds, clock } = this.#recipients;
     const date = clock.date();

@@ -18,8 +18,8 @@ import type { Change, Drop, Put } from '../protocol/actor/messages.js';
 /** At most this many removals are kept, and this many actions (docs/events.md, "Coming back"). */
 const KEPT_ENTRIES_MAX = 1024;
 /**
- * The limit for all kept removals together, and for all kept actions together. Without this limit, 1024 long
- * texts would fill a small node's memory.
+ * All kept removals together have at most this size, and all kept actions together have the same limit.
+ * Without this limit, 1024 long texts would fill a small node's memory.
  */
 const KEPT_MAX_BYTES = 2 * 1024 * 1024;
 
@@ -245,8 +245,8 @@ export class Journal {
   }
 
   /**
-   * A removal without an event gets a sequence number, but the journal does not keep the removal. A reader
-   * that has not read up to this number gets a snapshot, which lacks the record.
+   * A removal without an event gets a sequence number, and `apply` returns its entry, but the journal does
+   * not keep the entry. A reader that has not read up to this number gets a snapshot. It lacks the record.
    */
   #forget(removal: EntryContent): JournalEntry {
     this.#newestSequence += 1;
@@ -285,8 +285,9 @@ export class Journal {
   /**
    * Deletes the earlier removal of the same record. Two records are the same if key and text are equal. The
    * key alone is not enough, because a sound server that restarts reuses its ids for records with other
-   * names, and clients know records by their names (docs/http-api.md, "Names of clients"). A player's key is
-   * its name, so the key is enough. `#put` never calls this method for a player, but `#keep` does.
+   * names, and clients know records by their names (docs/http-api.md, "Names of clients"). A player's key
+   * alone is enough, because it is the player's name. Only `#keep` calls this method for players: `#put`
+   * leaves their removals in the journal, for the reason that stands there.
    */
   #deleteEarlierRemoval({ collection, key, json }: Omit<EntryContent, 'changedAt'>): void {
     const isPlayer = COLLECTION_SPECS[collection].shape === 'player';

@@ -24,7 +24,7 @@ export async function listenProblem(
 ): Promise<string | undefined> {
   const hasIpv6 = existsSync('/proc/net/if_inet6');
   if (canNeverExist(bind, hasIpv6)) return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
-  // A port below 1024 that is not allowed at one address is allowed at none.
+  // A user may listen on a low port at all addresses or at none, so this check needs only one address.
   if ((await listenError(LOCAL_ADDRESS, port)) === 'EACCES')
     return `cannot listen on port ${port}: this user may not listen on a port this low`;
   const { present, missing } = resolveBind(bind, interfaces);
@@ -41,8 +41,8 @@ export async function listenProblem(
 }
 
 /**
- * The kernel's error code, such as `EADDRINUSE`; undefined if listening works now. Leaves no socket open, and
- * never rejects.
+ * The kernel's error code, such as `EADDRINUSE`; undefined if listening works now. Leaves no socket open,
+ * and never rejects.
  */
 export function listenError(address: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {

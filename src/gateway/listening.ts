@@ -8,7 +8,7 @@ import { type BindAddress, canChange, hostForClient, resolveBind } from './bind.
 
 /**
  * A new address must be served within 10 s (docs/configuration.md, "Addresses"). More frequent polls would
- * wake the process too often. The goal for the whole process is 1.3 wake-ups per second at rest
+ * wake the process too often, because the goal for the whole process is 1.3 wake-ups per second at rest
  * (bench/FIGURES.md, "At rest").
  */
 const POLL_EVERY_MS = 8000;
@@ -114,7 +114,7 @@ export class ListeningSockets {
     try {
       return this.#options.interfaces();
     } catch (error) {
-      // The earlier warnings are kept, because the next poll would log them again otherwise.
+      // The earlier warnings stay, so that the next poll that succeeds does not log them again.
       this.#replaceWarnings([...this.#warnings, `the network addresses cannot be read: ${error}`]);
       return undefined;
     }
@@ -124,7 +124,8 @@ export class ListeningSockets {
     const { onListeningChanged } = this.#options;
     const { present, missing, notes } = resolveBind(this.#bind, interfaces);
     const addressesBefore = [...this.#open.keys()].join();
-    // Sockets are closed first, because an old socket may block a new one on the same port.
+    // Sockets are closed first, because an old socket may block a new one on the same port. The kernel
+    // refuses `127.0.0.1`, for example, while the socket of `::` is open.
     this.#closeAllExcept(present);
     const refused = this.#openSocketsFor(present);
     this.#refused = refused.map(({ address }) => address);

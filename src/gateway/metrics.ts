@@ -130,8 +130,8 @@ function requestMetrics(
 
 /**
  * A bucket of OpenMetrics counts all requests that took at most `le` seconds, also those that an earlier
- * bucket counts. In `buckets` each request is counted once. A whole number as `le` is written with a decimal
- * place, such as `10.0` (OpenMetrics, "Canonical Numbers").
+ * bucket counts. `buckets` has each request only once, and none that took longer than the last bound. A
+ * whole number as `le` is written with a decimal place, such as `10.0` (OpenMetrics, "Canonical Numbers").
  */
 function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
   let countSoFar = 0;

@@ -7,7 +7,7 @@ import { extname } from 'node:path';
  * The colours of two icons are equal or at least this many degrees apart, because eyes see no smaller step.
  */
 const STEP_DEGREES = 30;
-/** The hash is taken modulo this prime, so that `hash * 31` is always an exact number. */
+/** The hash stays below this number, so that `hash * 31` can always be computed exactly. */
 const HASH_PRIME = 1_000_003;
 const NAME_PLACEHOLDER = '{name}';
 
@@ -40,10 +40,10 @@ function textWithinQuotes(name: string): string {
 type Recolour = (red: number, green: number, blue: number) => readonly number[];
 
 /**
- * Parts of a colour are 0..255. The vector (red, green, blue) is rotated around the axis (1, 1, 1), so a
- * grey stays as it is. This is Rodrigues' formula for that axis. The new red, for example, is `ownWeight`
- * times red, `nextWeight` times green and `afterNextWeight` times blue. After blue comes red again, so the
- * new green has the same weights for green, blue and red.
+ * The parts of a colour are 0..255. The vector (red, green, blue) is rotated around the axis (1, 1, 1) by
+ * Rodrigues' formula. A grey is on the axis, because its parts are equal, so it stays as it is. The new red
+ * is the sum of `ownWeight` times red, `nextWeight` times green, and `afterNextWeight` times blue. After
+ * blue comes red again, so the new green has the same weights for green, blue and red.
  */
 function rotation(degrees: number): Recolour {
   const radians = (degrees * Math.PI) / 180;
@@ -101,7 +101,10 @@ function recolouredPng(file: Buffer, degrees: number): Buffer {
   return png;
 }
 
-/** CRC-32, with the polynomial 0xedb88320 (PNG, annex D). Node.js has a `crc32` only from 20.15 on. */
+/**
+ * CRC-32, with the polynomial 0xedb88320 (PNG, annex D). Node.js has a `crc32` only from 20.15 on, and
+ * tonearm runs on every version of Node.js 20.
+ */
 function checkSum(bytes: Buffer): number {
   let sum = ~0;
   for (const byte of bytes) {

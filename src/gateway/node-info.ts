@@ -16,14 +16,14 @@ export interface NodeInfo {
   readonly platform: string;
   /** PRETTY_NAME of os-release, for people. */
   readonly osVersion: string;
-  /** The process's limit of open files and sockets; infinite or absent if it is unknown. */
+  /** The limit of open files and sockets; absent means infinite. It is also infinite if it is unknown. */
   readonly descriptorsMax?: number;
 }
 
 export function readNodeInfo(): NodeInfo {
   // The files are in the order of os-release(5). The first one that has a name counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
-  // tonearm runs on several architectures. Only one of them has another name in Go than in Node.js: `x64`.
+  // The other architectures on which tonearm runs have the same name in Go as in Node.js.
   const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {
@@ -36,8 +36,8 @@ export function readNodeInfo(): NodeInfo {
 }
 
 /**
- * The soft limit in the text of /proc/PID/limits, such as 1024 in `Max open files 1024 524288 files`.
- * Node.js raises the soft limit to the hard limit when the process starts.
+ * The soft limit in the text of /proc/PID/limits, such as 1024 in `Max open files 1024 524288 files`. The
+ * kernel applies the soft limit. Node.js raises it to the hard limit, the second number, when it starts.
  */
 export function openFilesMax(limits: string): number {
   const softLimit = /^Max open files +(\d+) /m.exec(limits)?.[1];
@@ -51,6 +51,7 @@ export function openFilesMax(limits: string): number {
 export function prettyName(osRelease: string): string | undefined {
   const value = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();
   if (value === undefined) return undefined;
+  // The value is `"..."` with a backslash before some characters, or `'...'`, or a word without quotes.
   const [, doubleQuoted, singleQuoted] = /^"((?:[^"\\]|\\.)*)"$|^'([^']*)'$/.exec(value) ?? [];
   const name = doubleQuoted?.replace(/\\(.)/g, '$1') ?? singleQuoted ?? value;
   return name === '' ? undefined : name;

@@ -55,11 +55,15 @@ const PROBLEMS_BY_KIND: Readonly<Partial<Record<Route['kind'], readonly ProblemC
   cover: ['no-such-player', 'no-cover', ...BACKEND_FAULTS],
 };
 
-/** The types that actors/players/cover.ts recognizes. Generators of clients do not understand `image/*`. */
+/**
+ * The types that actors/players/cover.ts recognizes. They are listed one by one, because generators of
+ * clients do not understand `image/*`.
+ */
 const COVER_CONTENT = { 'image/jpeg': {}, 'image/png': {}, 'image/gif': {}, 'image/webp': {} };
 
 const TEXT = Type.String();
 const EVENT_TABLE = Object.fromEntries(Object.entries(EVENTS).map(([type, name]) => [type, ref(name)]));
+// `METRICS_TYPE` is a whole header. Its second part is the value.
 const [, METRICS_CONTENT_TYPE] = METRICS_TYPE;
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
 
@@ -100,7 +104,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
         'Controls one networked audio node. Every path also answers with or without one trailing slash, and HEAD wherever GET does.',
     },
     // This URL is relative to the document's address, because a proxy may serve the node below another path.
-    // If the document's address ends with a slash, this URL is wrong.
+    // A client that has read `/openapi.json/`, with a slash at the end, gets a wrong address from this URL.
     servers: [{ url: '.' }],
     paths,
     components: { schemas: schemaComponents() },
@@ -116,7 +120,7 @@ function operationObject(route: Route): JsonObject {
   return {
     operationId: operationId(method, documentedPath(path)),
     summary,
-    // The path `/` redirects to `/ui`.
+    // The path `/` redirects to `/ui`, so it has the same tag.
     tags: [firstSegment === '' ? 'ui' : firstSegment],
     ...parametersIfAny,
     ...requestBody(route),

@@ -73,7 +73,7 @@ export class OperationReplies {
   readonly #rememberedAnswers = new Map<string, CachedResponse>();
   /** By `mayChange`. */
   readonly #serverResponses = new Map<boolean, CachedResponse>();
-  /** By `mayChange`. */
+  /** By `mayChange`. Each new configuration begins a new map (`onReconfigured`). */
   #openapiResponses = new Map<boolean, CachedResponse>();
   /**
    * The OpenAPI responses of earlier configurations, by `mayChange`. If the new text equals the earlier one,
@@ -174,7 +174,7 @@ export class OperationReplies {
   #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
     const before = this.#serverResponses.get(mayChange);
-    // The first record counts as unchanged since the configuration was read.
+    // The first record has no earlier one to compare with. It gets the time of the newest configuration.
     const changedAt = before === undefined ? this.#configuredAt : clock.date();
     const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), changedAt);
     this.#serverResponses.set(mayChange, response);
@@ -184,8 +184,8 @@ export class OperationReplies {
   async #openapiReply(mayChange: boolean, ifNoneMatch: string): Promise<HttpReply> {
     const { openapiText, responses } = this.#parts;
     const changedAt = this.#configuredAt;
-    // If the configuration changes while the text is made, the outdated response goes into this map, which
-    // then is not used any more.
+    // This is the map of the configuration at this moment. If the configuration changes while the text is
+    // made, the outdated response goes into this map, and not into the new one.
     const cached = this.#openapiResponses;
     const earlier = this.#earlierOpenapiResponses.get(mayChange);
     const response =
@@ -216,8 +216,8 @@ function documentReply(document: Result<CachedResponse, Problem>, ifNoneMatch: s
 }
 
 /**
- * A problem if a parameter of the path is too long, or if there is no such scope. Without the bound of the
- * length, a message to an actor could be of any size.
+ * A problem if a parameter of the path is too long, or if the parameter `scope` is neither `user` nor
+ * `system`. Without the bound of the length, a message to an actor could be of any size.
  */
 function parameterProblem(params: Params): Problem | undefined {
   if (Object.values(params).some(({ length }) => length > NAME_MAX_CHARACTERS))

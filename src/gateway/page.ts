@@ -67,7 +67,7 @@ export function readPageFiles(folder: string): PageFiles {
 
 /** The house is this node together with the other nodes that it knows. */
 export interface HouseOrigins {
-  /** The origins of other nodes that this node's page may speak to. This node need not trust all of them. */
+  /** This node's page may speak to these origins of other nodes, even if this node does not trust them. */
   readonly origins: readonly string[];
   /** A number that differs after each change. */
   readonly changeNumber: number;
@@ -80,8 +80,8 @@ interface PageParts {
   /** When the gateway took over `corsOrigins`: monotonic, in milliseconds. */
   readonly configuredAt: number;
   /**
-   * Differs for each start, and is part of the tags. A hash of the file could be the tag instead, but then
-   * Node would load its cryptography. This takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and
+   * Differs for each start, and is part of the tags. A hash of the file could be the tag instead, but for
+   * this Node would load its cryptography, in 7 ms of CPU (docs/development/what-we-learnt.md, "Node and
    * V8").
    */
   readonly bootId: string;
@@ -108,8 +108,8 @@ export class Page {
     // A browser that loads a page sends no Origin header, so only scripts of other pages are refused.
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
     if (part === 'redirect') return redirectTo('ui', request.query());
-    // At `/ui/` the relative addresses in the document would be wrong. So it is redirected to `../ui`,
-    // and `/ui//` to `../../ui`.
+    // The relative addresses in the document would be wrong at `/ui/`. So a request for `/ui/` is redirected
+    // to `../ui`, and one for `/ui//` to `../../ui`.
     const slashCount = part === 'document' ? finalSlashCount(request.path) : 0;
     if (slashCount > 0) return redirectTo(`${'../'.repeat(slashCount)}ui`, request.query());
     // The document is not served as the file `/ui/index.html`, because clients may keep a file for ever.
@@ -161,6 +161,7 @@ export class Page {
 
 /** The number of slashes at the end. Browsers count each of several slashes as a folder of its own. */
 function finalSlashCount(path: string): number {
+  // `/ui//` has the segments '', 'ui', '' and '': two empty ones follow `ui`, one for each slash.
   const segments = path.split('/');
   return segments.length - 1 - segments.findLastIndex((segment) => segment !== '');
 }

@@ -54,9 +54,9 @@ export const SHUTTING_DOWN = problem(
 const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
 /**
- * The problem for an error that was thrown while a request was served. If no file descriptor is free, a
- * module that the request needs cannot be loaded. Descriptors become free after a time, so the problem is
- * then `unavailable`, after which clients may repeat the request.
+ * The problem for an error that was thrown while a request was served. The codes EMFILE and ENFILE mean
+ * that no file descriptor was free to load a module that the request needs. Descriptors become free after a
+ * time, so the problem is `unavailable`: clients may repeat the request.
  */
 export function problemOfError(error: unknown): Problem {
   const isOutOfFiles =

@@ -7,8 +7,8 @@ import { type HttpReply, weightsIn } from './reply.js';
 import { parseHost } from './trust.js';
 
 /**
- * `hostAndPortFor` returns the `host:port` at which the peer reaches the node. It is called only if the
- * reply is a page.
+ * `hostAndPortFor` returns the `host:port` at which the peer reaches the node. It reads the interfaces of
+ * the machine, so it is called only if the reply is a page.
  */
 export function refusedNameReply(
   nameProblem: Problem,

@@ -132,7 +132,10 @@ export function weightsIn(accept: string): ReadonlyMap<string, number> {
   );
 }
 
-/** uWebSockets.js does not check header values, so a line break would start another header. */
+/**
+ * uWebSockets.js does not check header values, so a line break would start another header. NUL is invalid in
+ * a value, too (RFC 9110, section 5.5).
+ */
 export function oneLine(value: string): string {
   return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]+/g, ' ') : value;
 }

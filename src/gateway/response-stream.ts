@@ -83,7 +83,7 @@ export class ResponseStream implements TextSink {
 
   /** From now on the stream is called when the connection can take more, or is lost. */
   attach(stream: OpenStream): void {
-    // The stream has already written its first lines. Meanwhile the response may have ended.
+    // The stream has written its first lines before this call, and the response may have ended meanwhile.
     if (this.#state !== 'begun') return;
     this.#stream = stream;
     this.#response.onWritable(() => {

@@ -126,7 +126,7 @@ export class Router {
   readonly #routesByPath = new Map<string, Success<RouteMatch>>();
   readonly #templates: readonly PathTemplate[];
 
-  /** A path must have at most one route of each method, and both routes must need the same keys. */
+  /** A path may have one GET route and one POST route. If it has both, they must need the same keys. */
   constructor(routes: readonly Route[], settings: RouteSettings) {
     const isFirstOfPath = (route: Route): boolean => routes.find(({ path }) => path === route.path) === route;
     this.#templates = routes.filter(isFirstOfPath).map((route) => ({

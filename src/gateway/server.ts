@@ -127,8 +127,8 @@ class SurplusCloser {
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
   /**
-   * True while this object closes a connection. The call of `connectionChanged` that follows from this needs
-   * no `removeClosed`, because `takeSurplus` has already removed the connection from the list.
+   * True while this object closes a connection. `connectionChanged` is called meanwhile, and then does
+   * nothing, because the connection is already removed from the list.
    */
   #isClosingOne = false;
   /** True while a timer is set. The timer closes more connections. */
@@ -148,9 +148,10 @@ class SurplusCloser {
   }
 
   /**
-   * `change` is 1 when a connection opens. `response` is then valid until the connection closes. `change` is
-   * -1 when a connection has closed, even if this object closed it. `response` is then another object, so
-   * `removeClosed` searches the list for a connection that has no address any more.
+   * There are two values of `change`:
+   * - `1`: a connection has opened. `response` is valid until the connection closes.
+   * - `-1`: a connection has closed, even if this object closed it. `response` does not say which one, so
+   *   `removeClosed` searches the list for a connection that has no address any more.
    */
   connectionChanged(response: HttpResponse, change: number): void {
     if (change > 0) this.#addConnection(response);
@@ -239,10 +240,10 @@ class HttpConnection implements BoundedConnection {
     this.#hasRequested = true;
     // The handler of the first request has just returned, so the newest exchange is that of this connection.
     const isPeersTurn = newestExchange()?.isPeersTurn === true;
-    // Because of the data handler, uWebSockets.js does not close this connection when it is idle for too
-    // long. This timeout is needed only if the peer must act next.
+    // uWebSockets.js has a timeout that closes idle connections. The data handler has switched it off for
+    // this connection. The timeout is needed only if the peer must act next.
     if (!isPeersTurn) return;
-    // `resume` sets the timeout again, but only after `pause`.
+    // `resume` switches the timeout on again, but only after `pause`.
     this.#response.pause();
     this.#response.resume();
   }

@@ -17,8 +17,8 @@ export interface ShutdownParts {
 
 /**
  * Resolves within `withinMs`, even if backends do not answer or clients do not read. Streams end after the
- * answers: at a reboot SIGTERM may come before logind has answered the command. The event `power.action` is
- * published only with that answer, and must precede `bye`.
+ * answers, because an answer may bring an event. If a client has commanded a reboot, SIGTERM may come before
+ * logind has answered. The event `power.action` is published with logind's answer, and must precede `bye`.
  */
 export async function shutDown(
   { handler, streams, server, clock }: ShutdownParts,

@@ -83,6 +83,8 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
  * port.
  */
 export function parseHost(text: string, usualPort = HTTP_PORT): { host: string; port: number } | undefined {
+  // The pattern takes an address in brackets, or a name or IPv4 address, and then perhaps a port. The port
+  // may be empty, as in `node:`.
   const parts = /^(?:\[([^[\]]+)\]|([^[\]:/?#@\s]+))(?::(\d{0,5}))?$/.exec(text);
   if (parts === null) return undefined;
   const [, bracketed, name, portText] = parts;
@@ -112,9 +114,9 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
 
 /**
  * Refuses requests that uWebSockets.js accepts although their content or end is ambiguous. A GET has no
- * effect, so only its Host is checked (RFC 9112, section 3.2). With a browser's ten headers this check takes
- * 0.75 µs, and the whole GET 6.4 µs. Headers that follow a header without a name are not checked, because
- * uWebSockets.js hides them.
+ * effect, so it is refused here only if its Host is repeated (RFC 9112, section 3.2). This check takes 0.75
+ * of the 6.4 µs of a GET with a browser's ten headers. Headers that follow a header without a name are not
+ * checked, because uWebSockets.js hides them.
  */
 export function ambiguityProblem(exchange: ReadableHead): Problem | undefined {
   const isReading = exchange.method === 'GET' || exchange.method === 'HEAD';
@@ -142,8 +144,9 @@ export function originProblem(
   // `Sec-Fetch-Site` is not checked for OPTIONS, which has no effect and which browsers send before a
   // request with a JSON body. Nor is it checked for an allowed page, which may be of another site.
   if (method === 'OPTIONS' || standing === 'allowed') return undefined;
-  // `isSameOrigin` does not compare schemes. Behind a proxy that adds https, a request from the page
-  // `http://node` to `https://node` thus has the standing `same`, but browsers mark it as `cross-site`.
+  // `isSameOrigin` does not compare schemes. So behind a proxy that adds https, a request from the page
+  // `http://node` to `https://node` has the standing `same`. It is refused here, because browsers mark it as
+  // `cross-site`.
   if (secFetchSite.toLowerCase() !== 'cross-site') return undefined;
   return problem('foreign-origin', 'A page of another site sent this request');
 }
@@ -221,8 +224,8 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
 /**
  * Only host and port are compared, because `Host` has no scheme. So the result is true even behind a proxy
  * that adds https. If `Host` has no port, the usual port of the origin's scheme is meant. handler.ts checks
- * that the host is a trusted name. A proxy's header `X-Forwarded-Proto` is not needed, and anybody could
- * send that header.
+ * that the host is a trusted name. The scheme that a proxy puts into `X-Forwarded-Proto` is not needed, and
+ * anybody could send that header.
  */
 function isSameOrigin(origin: string, host: string): boolean {
   const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];

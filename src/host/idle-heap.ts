@@ -24,8 +24,8 @@ export class IdleHeap {
       // `measureMemory` is an experimental function of Node. Where it fails, the memory is not given back.
       .catch(() => undefined)
       .then(() => {
-        // V8 keeps the young generation of a busy thread large. If much memory is therefore still unused,
-        // the settled size stays as it was, so that a later call of `shrink` collects again.
+        // V8 keeps the young generation of a busy thread large, so much of the heap may still be free. The
+        // settled size then stays as it was, so that a later call of `shrink` collects again.
         if (freeBytes() < COLLECTION_MIN_BYTES) this.#settledBytes = process.memoryUsage().heapTotal;
         this.#isCollecting = false;
       });

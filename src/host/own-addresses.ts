@@ -15,8 +15,8 @@ export interface OwnAddress {
 }
 
 /**
- * The facts by which interfaces are ranked. The system lists interfaces by their age, and those of
- * containers and tunnels (docker0, wg0) may be older than the interface of the house's network.
+ * The facts by which interfaces are ranked. The system's own order is not used, because it is by age:
+ * interfaces of containers and tunnels (docker0, wg0) may be older than that of the house's network.
  */
 export interface Ranking {
   /** The interfaces of default routes, the preferred one first. */
@@ -32,7 +32,7 @@ export interface Ranking {
 export const EVERY_ADDRESS = '::';
 export const EVERY_IPV4 = '0.0.0.0';
 
-/** Addresses that `localhost` reaches. */
+/** A socket on one of these addresses can be reached as `localhost`. */
 const REACHED_BY_LOCALHOST: readonly string[] = ['127.0.0.1', '::1', EVERY_ADDRESS, EVERY_IPV4];
 
 /** The flag of a usable route in the kernel's `route.h`. */
@@ -110,7 +110,7 @@ export function rankedBy(
   return Object.fromEntries(ranked.map(({ name, infos }) => [name, infos]));
 }
 
-/** True for an IPv6 address of fe80::/10, such as `fe80::1`. */
+/** True for an IPv6 address of fe80::/10. Such addresses begin with `fe8`, `fe9`, `fea` or `feb`. */
 export function isLinkLocal(address: string): boolean {
   return /^fe[89ab]/i.test(address) && isIP(address) === 6;
 }

@@ -17,9 +17,9 @@ interface FirstReports {
 
 /**
  * Call this when the gateway listens, or waits for configured addresses that do not exist yet. Call it again
- * after each reload, because the unit has removed the file. The call waits for the upgrade backend's first
- * report: by then the socket for upgrade scripts exists, or `/health` shows why this socket cannot be
- * created.
+ * after each reload, because the unit's script removes the file each time. The call waits for the upgrade
+ * backend's first report: by then the socket for upgrade scripts exists, or `/health` shows why this socket
+ * cannot be created.
  *
  * `runtimeDirectory` is `$RUNTIME_DIRECTORY`; undefined without systemd. Never rejects.
  */

@@ -34,7 +34,8 @@ export class SharedWork<T> {
    * call is not enough, because it may have missed the newest changes.
    */
   run(): Promise<T> {
-    // `#running` is undefined for a moment between the end of a run and the beginning of `#next`.
+    // `#running` is undefined for a moment between the end of a run and the beginning of `#next`. A caller
+    // at this moment gets `#next`, because it begins after the call.
     if (this.#running === undefined) return this.#next ?? this.#begin();
     const begin = (): Promise<T> => this.#begin();
     // The next run begins even if the present run rejects. Only the present run's callers get its error.

@@ -113,7 +113,7 @@ function roomsToUnmute(
   return roomsMutedHere.length > 0 ? roomsMutedHere : rooms;
 }
 
-/** Undefined if nothing in the room can be changed now. */
+/** The connection to the room's node; undefined if nothing in the room can be changed now. */
 function changeableLive({ live, status }: NamedRoom): NamedRoom['live'] {
   return live !== undefined && status === 'live' && mayChange(live.state) ? live : undefined;
 }

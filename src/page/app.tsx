@@ -30,8 +30,8 @@ const INTERRUPTION_MS = 1500;
 
 /**
  * `query` is that of the page's address, and chooses one of four pages: the usual one, the house, the wall,
- * and one with only some sections. The last two are reduced: they have no bar, no tabs, and no sheet for
- * pairing. The house has no tabs either.
+ * and one with only some sections. The last two are reduced: their header has no bar, and they have no tabs
+ * and no sheet for pairing. The house has no tabs either.
  */
 export function App({ query }: { readonly query: string }) {
   const redraw = useRedraw();
@@ -49,7 +49,7 @@ export function App({ query }: { readonly query: string }) {
         missingParts.add(part);
         // `loading` has failed. The notice gets the reason from it.
         await report(translate('partMissing'), loading);
-        // If this page is older than the node, the node no longer has the files of this page.
+        // The part may be missing because the node was upgraded, and now has only the files of a newer page.
         await presence.loadNewerPage();
       },
     );

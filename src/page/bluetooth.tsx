@@ -70,11 +70,13 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
 }
 
 /**
- * The page waits this long for the connection after the node's answer. The node may answer after 9 s, before
- * the device is connected, and goes on trying until 25 s after the request: 16 s after its answer.
+ * The page waits this long for the connection after the node's answer. The node may answer 9 s after the
+ * request, although the device is not connected yet. It goes on trying until 25 s after the request, which
+ * is 16 s after its answer.
  */
 const LATE_CONNECTION_MS = 20_000;
 
+/** The status is 0, because the node has accepted the request, and no response reports this failure. */
 const TOO_LATE = new ProblemError({
   type: 'urn:tonearm:problem:timeout',
   title: 'The device was not connected in time',
@@ -114,6 +116,7 @@ function Device({ device, adapter, onConnect }: BluetoothDeviceProps) {
   const isKnown = known_devices?.includes(device) ?? false;
   const { isOpen, unfoldButton } = useUnfold(name);
   const textKeyIfNotConnected = isKnown ? 'notConnected' : 'found';
+  // The text `live` is `Connected`.
   const state = translate(connected ? 'live' : textKeyIfNotConnected);
   const charge = battery === undefined ? '' : translate('battery', { value: formatPercent(battery / 100) });
   return (

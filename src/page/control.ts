@@ -47,6 +47,7 @@ export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Sa
       // The control keeps its displayed value under the finger, whatever the node reports.
       return { ...control, isGrabbed: true, desired: desired ?? known };
     case 'set':
+      // During a request, the new value waits in `desired`.
       return { ...control, desired: input.value, sent: sent ?? input.value };
     case 'release':
       return withoutReached({ ...control, isGrabbed: false }, same);

@@ -36,6 +36,7 @@ export function useControl<T>(
       );
     redraw();
   };
+  // `handle` is not called for this, because it would draw once more.
   if (!Object.is(control.current.known, known))
     control.current = advance(control.current, { kind: 'known', value: known }, same);
   const { desired } = control.current;

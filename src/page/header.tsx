@@ -67,8 +67,8 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   // While the node is connected, an upgrade has its own card, so the header does not mention upgrades.
   const upgrade = isLost ? state.upgrade : undefined;
   const { connection } = state;
-  // A node that has just stopped answering is lost although its stream is still open. Then `since` cannot be
-  // used, because it is the time at which the stream was opened.
+  // If a node has just stopped answering, its stream is still open, and `connection.status` is still `live`.
+  // Then `since` cannot be used, because it is the time at which the stream was opened.
   const lostSince = connection.status === 'live' ? now : connection.since;
   const possibleReason = absenceReason(absence, upgrade, lostSince, now);
   // A reason that is known counts only in two cases: the node is away, or it has just announced its absence.

@@ -39,8 +39,8 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
 }
 
 /**
- * The URL of this page at its node's first announced address, or else at the announced host name. Other
- * nodes trust a page from such an address if it is private, and from such a name if it is below `.local`
+ * The URL of this page at its node's first announced address, or at the announced host name if there is no
+ * address. Other nodes trust a page from a private address, or from a name below `.local`
  * (docs/http-api.md, "The house"). Undefined if this page was already loaded from an announced address or
  * name, or if none is known.
  */
@@ -61,8 +61,8 @@ const STORAGE_KEY = 'tonearm-blocked';
 
 /**
  * The page's Content-Security-Policy allows the nodes that were known when the page was loaded, and blocks
- * all others. If rooms are blocked, the page is loaded again once, as soon as its node is there and nobody
- * uses the page.
+ * all others. If rooms are blocked, the page is loaded again once, as soon as the page's own node is there
+ * and nobody uses the page.
  */
 function useFreshPolicy(rooms: readonly NamedRoom[]): void {
   const [input] = useState(() => new InputWatch(document));

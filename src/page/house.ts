@@ -79,7 +79,8 @@ export class House {
     return [
       {
         key: OWN_KEY,
-        // The page without a query is the page of this node. The link `#` does not load it again.
+        // If this page has no query, it already is the page of this node. The link `#` does not load it
+        // again.
         href: location.search === '' ? '#' : location.pathname,
         name: location.hostname,
         isOwn: true,

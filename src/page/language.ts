@@ -28,8 +28,8 @@ class Words {
   }
 
   /**
-   * Returns the key if it has no text. Some keys are made of a state of the node, and a newer node has states
-   * that this page does not know.
+   * Returns the key if it has no text. Some keys are made of a state of the node, and a newer node has
+   * states that this page does not know.
    */
   text(key: TextKey): string {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
@@ -48,8 +48,8 @@ export function translate(key: TextKey, values: Readonly<Record<string, string |
 }
 
 /**
- * Isolates a text of a user or a program, as `<bdi>` does: its writing direction does not change the sentence
- * around it.
+ * Isolates a text of a user or a program, as `<bdi>` does: its writing direction does not change the
+ * sentence around it. U+2068 begins an isolated text, and U+2069 ends it.
  */
 export function isolated(text: string): string {
   return `\u2068${text}\u2069`;

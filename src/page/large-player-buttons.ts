@@ -4,8 +4,8 @@ import { useEffect, useState } from 'preact/hooks';
 
 class VisibilityWatch {
   /**
-   * Made only when it is needed. A browser that is too old for the page (`isTooOld` in main.tsx) loads this
-   * file, too, and may lack `IntersectionObserver`.
+   * Made only when it is needed, because a browser that is too old for the page (`isTooOld` in main.tsx)
+   * loads this file, too, and may lack `IntersectionObserver`.
    */
   #observer: IntersectionObserver | undefined;
   #isVisible = false;

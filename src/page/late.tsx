@@ -5,7 +5,7 @@ import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { useLater, useRedraw } from './parts.js';
 
-/** The wait after a failure, before the file is tried again. It doubles with each failure. */
+/** The wait after the first failure, before the file is tried again. Each further failure doubles it. */
 const RETRY_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
 
@@ -35,7 +35,7 @@ export class LatePart<T> {
 
 type ReportLoading = (part: LatePart<unknown>, loading: Promise<void>) => void;
 
-/** Contains the function that reports a part whose loading fails (app.tsx). */
+/** Contains the function that gets each loading. It shows a notice while a part is missing (app.tsx). */
 export const PartLoading = createContext<ReportLoading>(() => undefined);
 
 /** Loads the part if it is needed, and draws the calling component again when loading succeeds or fails. */
@@ -51,10 +51,10 @@ export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
     loading.then(redraw, redraw);
     reportLoading(part, loading);
   }, [part, isMissing, attempt, redraw, reportLoading]);
-  // The wait after the first failure is `RETRY_MS`.
+  // The exponent is 0 after the first failure.
   const waitMs = Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MAX_MS);
   const hasFailed = isMissing && failures > 0;
-  // After the wait, `attempt` gets another value, so that the effect above loads the file again.
+  // `failures` has grown since the last attempt, so `attempt` changes, and the effect above loads again.
   const tryAgain = (): void => setAttempt(failures);
   useLater(hasFailed ? waitMs : undefined, tryAgain, [part, failures]);
 }

@@ -23,9 +23,10 @@ const TICK_MS = 100;
 /** A request is sent when nothing has arrived for this long. */
 const SILENCE_MS = 350;
 /**
- * After this time without an answer, plus twice the latency, the node is considered away. In a local network
- * the latency is almost 0. The page thus shows the loss within a second of the last sign of life, because
- * `SILENCE_MS`, this time and two ticks are less than a second together.
+ * A node that does not answer for this time, plus twice the latency, is considered away. In a local network
+ * the latency is almost 0. There the page shows the loss within a second of the last sign of life, because
+ * `SILENCE_MS`, this time and two ticks (before the request, and before the loss) are less than a second
+ * together.
  */
 const ANSWER_MS = 430;
 /**
@@ -70,8 +71,9 @@ export class InputWatch {
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
   /**
-   * The estimate that counts while the page is watched. A time-out doubles it, to at least `ANSWER_MS`,
-   * because the next answer may take even longer. An answer makes it equal to `estimateMs` again.
+   * The estimate for the requests of a watched page. Each time-out doubles it, because the next answer may
+   * take even longer. The doubled value is at least `ANSWER_MS`, because the estimate may be almost 0. An
+   * answer makes it equal to `estimateMs` again.
    */
   cautiousMs = FIRST_LATENCY_MS;
   #isKnown = false;
@@ -145,11 +147,12 @@ export class Liveness {
     if (this.#unansweredSince !== undefined && now - this.#unansweredSince >= answerMs)
       this.#setAnswering(false);
     const isSilent = now - this.#aliveAt >= SILENCE_MS;
-    // The last request may still be answered. So the wait for the next one is longer by the latency.
+    // The last request may still be answered, so the next one waits for `latencyMs` in addition.
     const isRequestRecent = now - this.#requestedAt < SILENCE_MS + latencyMs;
     if (!isSilent || isRequestRecent) return;
     this.#unansweredSince ??= now;
-    // An answer that comes after `answerMs` still shows the latency, so the request ends only later.
+    // After `answerMs` the node is considered away, but a later answer still shows the latency. So the
+    // request goes on for the same time again.
     const timeoutMs = 2 * answerMs;
     void this.#request(now, timeoutMs).then((isAnswered) => {
       // A request that fails earlier, such as a refused one, tells nothing about the latency.

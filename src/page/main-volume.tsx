@@ -144,7 +144,7 @@ export function useLargePlayer(players: readonly PlayerRecord[]) {
   /** The result of `currentPlayer`. It is drawn large unless somebody uses the players. */
   const preferred = useRef<PlayerRecord | undefined>(undefined);
   preferred.current = currentPlayer(players, preferred.current);
-  // A count is kept in place of a boolean, because each further touch begins the time anew.
+  // A further touch changes the count, and thus begins the time anew. A boolean would stay the same.
   const [recentTouches, setRecentTouches] = useState(0);
   const isInUse = recentTouches > 0;
   useLater(isInUse ? KEPT_AFTER_TOUCH_MS : undefined, () => setRecentTouches(0), [recentTouches]);
@@ -159,7 +159,7 @@ export function useLargePlayer(players: readonly PlayerRecord[]) {
 
 /**
  * Mutes all outputs. When all are muted, a press unmutes only the outputs that this button has muted last.
- * If it has muted none, the press unmutes all outputs.
+ * If there are no such outputs, the press unmutes all.
  */
 export function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
   const node = useNode();

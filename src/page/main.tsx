@@ -16,9 +16,10 @@ function canHaveFocus(element: HTMLElement): boolean {
 }
 
 /**
- * If the focused element is removed or disabled, the card around it gets the focus. If this card is removed,
- * too, an element that was remembered earlier gets the focus. Otherwise keyboard and screen reader would
- * start again at the top of the page. A disabled element gets the focus back when it is enabled again.
+ * If the focused element is removed or disabled, the nearest of the `CONTAINERS` around it gets the focus.
+ * If all of these are removed, too, an element that was remembered earlier gets the focus. Otherwise
+ * keyboard and screen reader would start again at the top of the page. A disabled element gets the focus
+ * back when it is enabled again.
  */
 class FocusKeeper {
   readonly #page: HTMLElement;
@@ -41,10 +42,11 @@ class FocusKeeper {
     // An element that was disabled may be enabled again by now.
     const canReturn = moved !== undefined && moved.to === activeElement && canHaveFocus(moved.from);
     if (canReturn) moved.from.focus();
-    // If the focus has just returned, `#remember` has made `moved.from` the first element.
+    // `focus` causes `focusin` at once. So if the focus has returned, `moved.from` is the first element.
     const [focused, ...others] = this.#remembered;
     if (focused === undefined || canHaveFocus(focused)) return;
-    // When the focused element is removed, the browser makes `body` the active element.
+    // The browser makes `body` the active element if the focused one is removed. A disabled one may stay
+    // the active element.
     const isFocusElsewhere = activeElement !== body && activeElement !== focused;
     if (isFocusElsewhere) return;
     const nearest = others.find(canHaveFocus);

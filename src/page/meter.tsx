@@ -29,7 +29,7 @@ function usePeak(outputId: number, onPeak: (peak: number) => void): void {
   }, [live, outputId]);
 }
 
-/** The level lies within the filled part of the slider's line. */
+/** Draws the level's line within the filled part of the slider's own line (page.css). */
 export function Meter({ outputId }: { readonly outputId: number }) {
   const line = useRef<HTMLSpanElement>(null);
   usePeak(outputId, (peak) => {

@@ -40,7 +40,7 @@ function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();
   useEffect(() => {
-    // The controller is only a flag: it does not end the request, but a later answer is ignored.
+    // The controller is only a flag: it does not end the request, but an answer after `abort` is ignored.
     const effect = new AbortController();
     const show = (answer: NetworkRecord | undefined): void => {
       if (!effect.signal.aborted) setNetwork(answer);

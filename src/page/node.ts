@@ -8,9 +8,9 @@ import { type Live, type Tonearm, tonearm } from '../client/client.js';
 export const ownNode = tonearm(new URL('.', location.href));
 
 /**
- * A connection that several tabs of the browser may share. It has no `ready`, because the tabs get their
- * first states at different times. Its `subscribe` calls the listener only at changes. The `subscribe` of
- * `Live` also calls it at once.
+ * A connection that several tabs of the browser may share. It has no `ready`, because a tab may get its
+ * first state from another tab, and not from a connection of its own. Its `subscribe` calls the listener
+ * only at changes, while that of `Live` also calls it at once.
  */
 export type PageLive = Omit<Live, 'ready'>;
 

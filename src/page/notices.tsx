@@ -32,7 +32,10 @@ const REASON_TEXTS: ReadonlyMap<string, TextKey> = new Map([
 /** The exit status in systemd's text about a process: `code=exited, status=1/FAILURE`. */
 const EXIT_STATUS = /\bstatus=(\d+)/;
 
-/** The player's own text within the node's text: `NAME did not pause: not logged in (ERROR)`. */
+/**
+ * The group is the player's own text within the node's text. It is `not logged in` in the example
+ * `NAME did not pause: not logged in (ERROR)`. ERROR is the D-Bus name of the error, and may be missing.
+ */
 const PLAYER_TEXT = /^\S+ did not \w+: (.+?)(?: \([\w.]+\))?$/;
 
 /** The reason in a few words; undefined if only the problem's own text explains it. */
@@ -47,7 +50,7 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
 
 /**
  * Shows a notice with this `title` if `work` fails, and removes such a notice if `work` succeeds. Resolves
- * with true if `work` succeeds. Never rejects. The title says what failed, as "MPD could not start".
+ * with true if `work` succeeds. Never rejects. The title says what failed, such as "MPD could not start".
  */
 export type ReportFailure = (title: string, work: Promise<unknown>) => Promise<boolean>;
 

@@ -31,7 +31,7 @@ interface SettingProps {
 function SettingChoice({ what, name, value, choices, send }: SettingProps) {
   const options = choices.map((choice) => {
     const { description, available } = choice;
-    // This text also fits a profile that is not available.
+    // The text `portAway` also fits a profile that is not available.
     const text = available === 'no' ? translate('portAway', { name: description }) : description;
     return { value: choice.name, text };
   });

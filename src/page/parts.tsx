@@ -1,4 +1,5 @@
-// Contains the components and hooks that several sections use. Decides in which order the page's lists grow.
+// Contains the components and hooks that several sections use. Decides which list is drawn first
+// (`useGrowing`).
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
@@ -146,7 +147,8 @@ export function useLater(ms: number | undefined, run: () => void, inputs: readon
 /** True once `condition` has been true for `ms`. */
 export function useHasLasted(condition: boolean, ms: number): boolean {
   const [hasLasted, setHasLasted] = useState(false);
-  // After the condition has ended, a timer of 0 ms sets the state back.
+  // After the condition has ended, a timer of 0 ms sets the state back. So a condition that becomes true
+  // again must last for `ms` again.
   useLater(condition ? ms : 0, () => setHasLasted(condition), [condition, ms]);
   return condition && hasLasted;
 }
@@ -170,8 +172,8 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
 }
 
 /**
- * A piece (`DrawPiece`) is drawn this long after the beginning of a frame. A frame at 60 Hz is a little
- * longer, so each frame can have its piece.
+ * The time from the beginning of a frame to the drawing of a piece (`DrawPiece`). It is a little shorter
+ * than a frame at 60 Hz, so that the next piece can be drawn in the next frame.
  */
 const WAIT_IN_FRAME_MS = 15;
 
@@ -221,11 +223,12 @@ export const PageDrawQueue = createContext(new DrawQueue());
 export function useGrowing(total: number, step: number, place: QueuePlace = 'first'): number {
   const queue = useContext(PageDrawQueue);
   const [drawn, setDrawn] = useState(0);
-  // A layout effect runs within the drawing. So with the place `first`, the list's next piece is queued at
-  // once, in front of the pieces of all other lists.
+  // A layout effect runs within the drawing. So the list's next piece is queued before another list draws
+  // one. With the place `first`, the list is thus completed before another list grows.
   useLayoutEffect(() => {
-    // The last piece may have fewer than `step` entries, so `drawn` may exceed `total` a little. Without the
-    // limit, a list that becomes shorter and then longer again would draw all its new entries in one frame.
+    // `drawn` is lowered if the list has become shorter. Otherwise a list that becomes longer again would
+    // draw all its new entries in one frame. An excess of up to `step` is normal, because the last piece may
+    // have fewer entries.
     if (drawn > total + step) setDrawn(total + step);
     return drawn < total ? queue.add(() => setDrawn(drawn + step), place) : undefined;
   }, [drawn, total, step, place, queue]);

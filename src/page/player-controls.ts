@@ -37,7 +37,8 @@ export function controlsOf(player: PlayerRecord): PlayerControls {
   const hasPosition = position !== undefined && lengthOf(player) > 0;
   return {
     previous: usableIf(can.can_go_previous),
-    // Mopidy starts with an empty list. When tracks come, it does not announce that it can play now.
+    // `can_play` may be outdated: Mopidy starts with an empty list, and when tracks come, it does not
+    // announce that it can play now.
     play: can.can_control && !can.can_play ? 'doubtful' : usableIfControlled,
     pause: usableIf(can.can_pause),
     next: usableIf(can.can_go_next),

@@ -181,7 +181,7 @@ function Tracklist({ player, tracklist }: TracklistProps) {
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('labelWithName', { what: name, name: player.identity })}>{name}</summary>
-      {/* The key makes a new list for another player, because a list has a state: tracks and removals. */}
+      {/* Without the key, the next large player would get the tracks and removals of the previous one. */}
       {isOpen ? <Late key={player.bus_name} part={TRACKS} props={{ player, tracklist }} /> : null}
     </details>
   );

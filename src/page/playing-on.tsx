@@ -54,7 +54,7 @@ function SleepButton({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
   const [isOpen, setOpen] = useState(false);
   useTicks(TICK_MS, sleep?.active === true);
   if (sleep === undefined || !mayChange) return null;
-  // Without `until` the minutes are no number. Then `active` is false, and no text contains them.
+  // Without `until`, `minutes` is `NaN`. No text contains it then, because `active` is false.
   const leftMs = Date.parse(sleep.until ?? '') - live.nodeTime();
   const minutes = Math.max(0, Math.ceil(leftMs / MINUTE_MS));
   const text = translate(sleep.active ? 'sleepIn' : 'sleep', { minutes });

@@ -13,7 +13,7 @@ const DOCUMENT_TIMEOUT_MS = 15_000;
 /** A visible page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 5000;
 const RELOAD_CHECK_MS = 1000;
-/** Levels change up to ten times a second. Only the meters draw levels. */
+/** These slices change up to ten times a second. Only the meters draw them, so `draw` is not called. */
 const LEVEL_SLICES: readonly Slice[] = ['levels', 'inputLevels'];
 
 export class Presence {
@@ -38,8 +38,7 @@ export class Presence {
       // A hidden page must not cost the node anything.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
-        // `live` may be reported several times without an absence between them. So only a change from
-        // another status to `live` counts.
+        // The status `live` may be reported several times in a row. Only the first of these reports counts.
         const isNewlyLive = status === 'live' && this.#previousStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
         // A page that is live for the first time has just been loaded, so there is no newer page.

@@ -26,7 +26,7 @@ export function Receivers({ state }: { readonly state: NodeState }) {
   return <p class="quiet wrap">{translate('chooseIn', { name, apps: alternatives(apps) })}</p>;
 }
 
-/** Joins three words to `A, B or C`. */
+/** Joins the words. For example, three become `A, B or C`. */
 function alternatives(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   if (words.length < 2) return last;

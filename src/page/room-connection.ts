@@ -24,8 +24,8 @@ const HTTPS_PORT = 443;
 
 /**
  * `shut`: the node does not let this page in, or the browser refuses the node's http address. `blocked`: the
- * content security policy of this page forbids the connection. The page got this policy when it was loaded,
- * and the node or its address was not known then.
+ * content security policy of this page forbids the connection, because the node or its address was not yet
+ * known when the page was loaded with this policy.
  */
 export type RoomStatus = 'connecting' | 'live' | 'away' | 'shut' | 'blocked';
 
@@ -115,14 +115,15 @@ export class RoomConnection {
     if (this.#isShut) return 'shut';
     // A connection has a `problem` after an attempt that has failed.
     if (connection.problem === undefined && connection.status === 'connecting') return 'connecting';
-    // A browser that refuses this address lets no state come. So with a state, the node is only away.
+    // If the browser refused this address, there would be no state. So a node with a state is only away.
     return isMixedContent(this.#url) && !this.hasState ? 'shut' : 'away';
   }
 
   /**
-   * True if this page's policy blocks all URLs of the node. If the node has moved, only the URL that is used
-   * now counts. The policy still allows the URL with the node's name below `.local`, which stays the same,
-   * but not every device finds such a name.
+   * True if this page's policy blocks all URLs of the node. After the node has moved to a new address, it is
+   * enough that the policy blocks the URL that is used now. The policy may still allow the URL with the
+   * node's name below `.local`, because this name stays the same. That URL does not count, because not every
+   * device finds such a name.
    */
   get #isBlocked(): boolean {
     const isUrlBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');
@@ -195,8 +196,8 @@ export class RoomConnection {
       this.#moveTo(answering);
       return;
     }
-    // The status is `lost` if this connection was live before. The node is then not shut, but only starting
-    // again.
+    // Something answers, but the attempt has failed. If this connection was live before, its status is
+    // `lost`, and the node is probably only starting again. Otherwise the node does not let this page in.
     this.#isShut = answering !== undefined && status === 'connecting';
     this.#draw();
   }

@@ -3,7 +3,7 @@
 import { SETTLE_MS } from './control.js';
 import { type Proportions, proportionsAt, type RoomVolume } from './proportion.js';
 
-/** Rejects if the room refuses the volume. */
+/** The promise rejects if the room refuses the volume. */
 type VolumeSetter = (volume: number) => Promise<unknown>;
 
 const percentOf = (volume: number): number => Math.round(volume * 100);
@@ -11,8 +11,8 @@ const percentOf = (volume: number): number => Math.round(volume * 100);
 /** Sends a room's volumes, one request at a time. If several volumes wait, only the newest is sent. */
 class VolumeSender {
   /**
-   * An outdated record of the room has one of these volumes, in percent. Each call of `send` adds two: the
-   * one that the record has at that time, and the one to send.
+   * The volumes, in percent, that an outdated record of the room may have. Each call of `send` adds two: the
+   * present volume of the record, and the volume to send.
    */
   readonly #olderPercents = new Set<number>();
   #next: { readonly volume: number; readonly set: VolumeSetter } | undefined;

@@ -19,7 +19,10 @@ import type { SectionId, TabId, View } from './view.js';
 interface SectionState extends NodeState, Pick<Parameters<typeof Streams>[0], 'streamsFolding'> {
   /** The player that is drawn large, and the output that `mainOutput` finds for it. */
   readonly current: { readonly player: PlayerRecord | undefined; readonly output: OutputRecord | undefined };
-  /** These listeners notice that somebody uses the players. The large player does not change meanwhile. */
+  /**
+   * These listeners notice that somebody uses the players, because the large player must not change
+   * meanwhile.
+   */
   readonly touchListeners: ReturnType<typeof useLargePlayer>['touchListeners'];
   readonly nodeFolding: Folding;
 }
@@ -141,9 +144,9 @@ interface SectionsProps {
 }
 
 export function Sections({ state: pageState, only }: SectionsProps) {
-  // The node reports no step of an upgrade that has failed, so the page remembers the last one.
+  // When an upgrade fails, the node forgets its last step, so the page remembers this step.
   const upgrade = useLastStep(pageState.upgrade);
-  // This state is kept here, because the section of the streams goes away with the sound server.
+  // The folding is kept here and not in the section of the streams, which goes away with the sound server.
   const streamsFolding = useState(false);
   const state = { ...pageState, upgrade, streamsFolding };
   const isSelected = ({ id }: SectionRow): boolean => only === undefined || only.has(id);
@@ -161,8 +164,9 @@ export function Sections({ state: pageState, only }: SectionsProps) {
   // list that grows would move it down.
   const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
   const drawn = loaded.slice(0, drawnCount);
-  // With `only`, page.css draws the sections as if they were in no columns. An empty column takes no space
-  // there, so none needs to be left out. The column of the node is a plain one, because it cannot be folded.
+  // With `only`, page.css draws the sections as if there were no columns. An empty column then takes no
+  // space, so all columns are drawn. The column of the node is then a plain one, because `only` allows no
+  // folding.
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>

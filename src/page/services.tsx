@@ -89,7 +89,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
   const { displayed, run } = useUnitCommands(service, title);
   const { text, tone, verb } = displayed;
   const canRun = verb !== undefined;
-  // The button keeps a text while it is disabled.
+  // A disabled button needs a text, too.
   const buttonVerb = verb ?? 'stop';
   const hasFailed = active_state === 'failed';
   return (
@@ -200,7 +200,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
   const displayMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
-  // If systemd reports no change in this time, the known state is displayed again.
+  // Systemd may report no change, so the known state is displayed again after this time.
   useLater(isAccepted ? displayMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
     // After the answer, a new state of the unit is displayed at once. Only "Restarted" stays.

@@ -108,6 +108,7 @@ export class SharedLive implements PageLive {
   }
 
   reconnect(): void {
+    // A tab without a connection makes the holder reconnect.
     if (this.#ownConnection === undefined) this.#tabs.request();
     else this.#ownConnection.reconnect();
   }
@@ -143,7 +144,8 @@ export class SharedLive implements PageLive {
       ...this.#options,
       levels: this.#hasLevels,
       onChange: (state) => {
-        // A connection that this tab has closed reports the closing, which is no change of the node.
+        // A connection that this tab has closed reports the closing, which is no change of the node. The
+        // constant `connection` is set by then, because `connect` reports nothing before it returns.
         if (connection === this.#ownConnection) this.#showOwn(state);
       },
       onEvent: (event) => {

@@ -54,8 +54,9 @@ export function usePointer(
     };
     for (const begin of ['pointerdown', 'touchstart']) slider?.addEventListener(begin, () => setDown(true));
     // The browser still sets its own value right after these events, so the pointer counts as down until the
-    // timer ends. `keydown` is here, because a browser may not have sent the end of a pointer.
-    // `pointercancel` is not: it comes when a finger begins to scroll, and this finger is still down.
+    // timer ends. `keydown` is in the list, because keys must work again even if the browser has not sent
+    // the end of a pointer. `pointercancel` is not in the list, because it comes when a finger begins to
+    // scroll, and this finger is still down.
     for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'])
       slider?.addEventListener(end, () => setTimeout(() => setDown(false)));
     // A wheel listener delays the scrolling of the page, so there is none without `onWheel`.
@@ -98,6 +99,7 @@ function followGesture(
   let isDrag = false;
   /** A mouse and a tap move the thumb to the pointer. A finger that drags moves the thumb along. */
   const positionAt = (x: number): number => {
+    // The thumb's centre never comes closer to an end of the slider than half a thumb.
     const underPointer = (x - left - thumbPx / 2) / lengthPx;
     const movedAlong = startPosition + (x - down.clientX) / lengthPx;
     return clampFromZero(isDrag && !isMouse ? movedAlong : underPointer, 1);

@@ -32,14 +32,14 @@ interface SliderProps {
   readonly hasWheel?: boolean;
   /**
    * True if no values in between are set: a drag sets only its last value, and a tap sets its value in one
-   * step. The position in a track needs this, because the music would jump at each of them.
+   * step. The position in a track needs this, because the music would jump at each value in between.
    */
   readonly setsOnRelease?: boolean;
   /** Identifies what the slider is about, such as a track. If it changes, a gesture ends without a value. */
   readonly subjectId?: string;
 }
 
-/** The largest upward step of a tap, as a part of the range. A larger step would make a sudden loud sound. */
+/** The largest upward step of a tap, as a part of the range. A larger one would make a sudden loud sound. */
 const RISE_MAX_PART = 0.1;
 /** The least time between two upward steps of a tap. A tap through the whole range takes about a second. */
 const RISE_MS = 95;
@@ -115,9 +115,10 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // A key moves the native slider from the step that it has. While the value moves by itself, this
-            // is the announced step, which may be outdated, so the current one replaces it. If it is another
-            // step, an earlier key has set it since the last drawing, and this key goes on from there.
+            // A key moves the native slider from the step that the native slider has. While the value moves
+            // by itself, this is the announced step, which may be outdated, so the current step replaces it.
+            // If the native slider has another step than the announced one, an earlier key has set that step
+            // since the last drawing, and this key goes on from that step.
             const hasAnnouncedStep = field.valueAsNumber === announcedStep;
             if (isMovingByItself && hasAnnouncedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
@@ -178,9 +179,9 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setStep(steps);
       setPreview(undefined);
     },
-    // With `setsOnRelease`, a drag displays the preview, so the control need not be grabbed. It must not be,
-    // either: a grabbed control keeps its value of that time. If the drag then ended without a value, the
-    // control would display the old value for a while.
+    // With `setsOnRelease`, a drag displays the preview, so the control is not grabbed. A grabbed control
+    // would keep the value from the beginning of the drag. If the drag ended without a value, the control
+    // would display that old value for a while.
     grab: setsOnRelease ? () => undefined : control.grab,
     release: (): void => {
       setPreview(undefined);
@@ -237,8 +238,8 @@ function stepsOfTap(from: number, to: number, riseMax: number): readonly number[
  * call with an empty list only stops the steps of the call before.
  *
  * The next step comes after `RISE_MS`, and not before the node has accepted the last one. Otherwise a slow
- * node would get only the newest of several steps, which would be a sudden loud sound. After a refusal, or if
- * somebody else has set another value meanwhile, no further step is set.
+ * node would get only the newest of several steps, which would be a sudden loud sound. After a refusal, or
+ * if somebody else has set another value meanwhile, no further step is set.
  */
 function useRamp(
   set: (step: number) => void,
@@ -252,6 +253,7 @@ function useRamp(
     timer.current = setTimeout(() => {
       const settled = latest.current.settledStep();
       if (settled === undefined) setAfter(lastStep, steps);
+      // `setSteps` is defined below, but the timer runs later.
       else if (settled === lastStep) setSteps(steps);
     }, RISE_MS);
   };

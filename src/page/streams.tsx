@@ -70,7 +70,8 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
   // The options stay the same object while their content is the same, so that no row is drawn again.
   const options = useMemo(() => newOptions, [JSON.stringify(newOptions)]);
   const [drag, setDrag] = useState<StreamDrag>();
-  // When a stream ends, its handle is removed, so no event of the handle ends the drag.
+  // When a stream ends, its handle is removed, so no event of the handle ends the drag. The drag counts as
+  // ended then.
   const dragged = streams.some(({ id }) => id === drag?.id) ? drag : undefined;
   const rows = streams.map((stream) => (
     <StreamRow
@@ -191,7 +192,7 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   );
 });
 
-/** Draws all outputs at the foot of the window, so that a drag reaches them wherever the page is scrolled. */
+/** Draws all outputs at the window's foot, so that a drag reaches them wherever the page is scrolled. */
 function DropTray({ name, x, y, outputUnder, options }: StreamDrag & Pick<RowProps, 'options'>) {
   return (
     <div class="tray" aria-hidden="true">

@@ -9,10 +9,14 @@ interface Tab {
 }
 
 /**
- * `claim`: the sender is the holder of the stream, or a candidate that will hold it soon. A tab of higher
- * rank then objects by its own claim. `left`: the sender goes away. `join`: the sender is a new follower,
- * and needs the holder's whole state. `update`: the sender is the holder, and sends this to all followers.
- * `request`: the sender is a follower. The holder, or a candidate, calls its own `onRequest`.
+ * - `claim`: the sender is the holder of the stream, or a candidate that will hold it soon. A tab of higher
+ *   rank then objects by its own claim.
+ * - `left`: the sender goes away.
+ * - `join`: the sender is a new follower, and needs the holder's whole state.
+ * - `update`: the sender is the holder, and sends this to all followers.
+ * - `request`: the sender is a follower. The holder then calls `onRequest`, for example to connect again.
+ *
+ * A candidate acts on `join` and `request` like a holder, because the others follow it from its claim on.
  */
 type Message<U> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly sender: Tab }
@@ -92,8 +96,9 @@ export class Tabs<U> {
   }
 
   /**
-   * Call this when the tab has become visible or hidden. A visible tab claims, and so takes the stream
-   * from a hidden holder. A hidden holder claims, so that a visible tab objects and takes the stream.
+   * Call this when the tab has become visible or hidden. A visible follower claims, and so takes the stream
+   * from a hidden holder. A holder claims, so that the others know its new rank. If the holder is hidden
+   * now, a visible tab then objects, and takes the stream.
    */
   noteVisibility(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();

@@ -43,7 +43,7 @@ function isAvailable(language: string): language is Language {
   return language === 'en' || Object.hasOwn(LOADERS, language);
 }
 
-/** Replaces all placeholders in one pass, so that a value may contain a text such as `{name}`. */
+/** Replaces all placeholders in one pass, so that a `{name}` inside a value stays as it is. */
 export function fillIn(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? ''));
 }

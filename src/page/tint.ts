@@ -86,9 +86,10 @@ function hueSixths([red, green, blue]: Colour, max: number, chroma: number): num
  */
 function colourOf({ hue, saturation }: Tint, lightness: number): Colour {
   const amplitude = saturation * Math.min(lightness, 1 - lightness);
+  // The circle of hues has twelve parts of 30 degrees. The shift is 0 for red, 8 for green, and 4 for blue.
   const channel = (shift: number): number => {
-    const k = (shift + hue / 30) % 12;
-    return lightness - amplitude * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+    const twelfths = (shift + hue / 30) % 12;
+    return lightness - amplitude * Math.max(-1, Math.min(twelfths - 3, 9 - twelfths, 1));
   };
   return [channel(0), channel(8), channel(4)];
 }
@@ -113,10 +114,9 @@ export function contrastOf(one: Colour, other: Colour): number {
 const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
- * The search for the ground and the accent begins with these values. The ground must have enough contrast
- * with each of its `greys`, and the accent with each of its own. Each grey stands for a colour of page.css:
- * `grey(0x63)`, for example, for the light `--quiet`. The contrast with the grey is a little lower than that
- * with the colour itself. So if it is enough, the contrast with the colour is enough, too.
+ * The search for the ground and the accent begins with their `lightness`. Each of the two must have enough
+ * contrast with its own `greys`. A grey stands for a colour of page.css, such as `grey(0x63)` for `--quiet`
+ * of the light scheme. The grey was chosen so that the contrast with the colour itself is a little higher.
  */
 interface Scheme {
   readonly ground: {

@@ -16,8 +16,8 @@ const TRACKS_PER_FRAME = 10;
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /**
- * Requests the whole of a long tracklist, because the event stream has only its first tracks. The first
- * tracks are returned before the first response, and after a failed request. While a changed tracklist is
+ * Requests the whole of a long tracklist, because the event stream has only its beginning. This
+ * beginning is returned until a response has come, and after a failed request. While a changed tracklist is
  * requested, the previous response is returned.
  */
 function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
@@ -121,8 +121,8 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   /** True from the request until its answer. */
   const [isPending, setPending] = useState(false);
   /**
-   * Keeps the cleanup of the effect from sending the removal after `undo`. This is a ref, because the
-   * cleanup has only the states of an earlier drawing.
+   * True after `undo`, so that the cleanup of the effect does not send the removal. This is a ref, because
+   * the cleanup sees only the states of the drawing that made it.
    */
   const isUndone = useRef(false);
   useEffect(() => {

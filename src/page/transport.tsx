@@ -1,4 +1,4 @@
-// Draws what all views of a player share: its cover, its position and its buttons. Decides its texts.
+// Draws a player's cover, position and buttons, which all of its views share, and decides its texts.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
@@ -105,6 +105,7 @@ export function PlayButton({ player, label }: TransportProps) {
         class="main"
         icon={verb}
         label={label(translate(verb))}
+        // A dimmed button can be pressed, because the player may be able to play by now.
         isDimmed={state === 'doubtful'}
         disabled={state === 'disabled'}
         onClick={() => playing.set(!playing.displayed)}
@@ -222,9 +223,11 @@ export function Cover({ player, onPicture }: CoverProps) {
   const { bus_name } = player;
   const isLastCover = !hasTrack(player) && lastCover.current.player === bus_name;
   const lastAddress = isLastCover ? lastCover.current.address : '';
-  // This is the address of the track's cover; without a track, that of the player's last cover; else empty.
+  // All covers of a player have one path. With another `of`, the browser loads the new cover. A player that
+  // has neither a cover nor a track keeps its last cover. A track without a cover has no address.
   const address = hasCover ? `${node.coverUrl(bus_name)}?of=${hashOf(identity)}` : lastAddress;
   const hasPicture = address !== '';
+  // This effect is only a cleanup, which runs when a cover is no longer drawn.
   useEffect(() => (hasPicture ? () => onPicture?.(undefined) : undefined), [hasPicture, onPicture]);
   // Only a large cover has `onPicture`: that of the large player, or of the wall.
   const isLargeWithoutTrack = onPicture !== undefined && !hasTrack(player);
@@ -264,7 +267,7 @@ function coverIdentity({ metadata = {} }: PlayerRecord): string {
   return fields.map((field) => metadata[field]).join();
 }
 
-/** All covers of a player have one path. With this number in the query, the browser loads each new cover. */
+/** A short form of the text. Two texts almost always have different numbers. */
 function hashOf(text: string): number {
   let hash = 7;
   for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;

@@ -50,7 +50,7 @@ function headline(upgrade: NonNullable<NodeState['upgrade']>): string {
   return translate(current === '' ? 'unknownVersion' : 'upToDate');
 }
 
-/** `QuestionButton` draws nothing if the node may not be changed. */
+/** This needs no `IfMayChange`, because `QuestionButton` contains one. */
 function UpgradeButton({ latest }: { readonly latest: string }) {
   const node = useNode();
   const version = { version: isolated(latest) };
@@ -90,7 +90,10 @@ function CheckButton({ isNodeChecking }: { readonly isNodeChecking: boolean }) {
 
 interface LastCheckProps {
   readonly check: UpgradeCheck | undefined;
-  /** The end of the last check; if this is not known, the time in the result file (docs/upgrades.md). */
+  /**
+   * The time at which the last check ended. If the node does not know that time, this is `checked_at` of the
+   * result file (docs/upgrades.md).
+   */
   readonly checkedAt: string | undefined;
 }
 

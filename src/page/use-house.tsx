@@ -15,8 +15,8 @@ import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
 /**
- * Connects the page to the rooms while the component is drawn. `isAway` is true while the page's own node is
- * away.
+ * Connects the page to the rooms while the component that calls this is drawn. `isAway` is true while the
+ * page's own node is away.
  */
 export function useNamedRooms(isAway: boolean): readonly NamedRoom[] {
   const rooms = useRooms(isAway);
@@ -72,8 +72,8 @@ function withLabels(rooms: readonly PlayingRoom[]): readonly NamedRoom[] {
 }
 
 function ownLabel({ live, name, status, output, lastLabel }: PlayingRoom): string {
-  // A room that is not live keeps its last label, because its state may lack the output. A node that is
-  // switched off may lose its outputs before its connection. A node with a new address has no state yet.
+  // A room that is not live keeps its last label, because its state may lack the output: a node that is
+  // switched off may lose its outputs before its connection, and one with a new address has no state yet.
   const outputLabel = status === 'live' ? output?.label : lastLabel;
   return outputLabel ?? live?.state.server?.hostname ?? name;
 }

@@ -7,7 +7,7 @@ const PICTURES = new LatePart(() => import('./pictures.js'));
 
 /** The returned function takes each loaded cover, and undefined for a track without a cover. */
 export function useTint(): (picture: HTMLImageElement | undefined) => void {
-  // Each load makes a new object, because the same element can load another cover.
+  // Each load makes a new object, so that the effect also runs when the same element loads another cover.
   const [cover, setCover] = useState<{ readonly picture: HTMLImageElement }>();
   usePart(PICTURES, cover !== undefined);
   const { loaded } = PICTURES;

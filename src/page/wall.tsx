@@ -43,7 +43,7 @@ export function Wall({ state, player, output, name }: WallProps) {
   const next = player === undefined ? undefined : nextTitle(player, state.tracklists);
   const isSilent = !isSounding(state) && (player === undefined || !isPlaying(player));
   // There are three cases. A track has its own cover. Without a track, a silent wall shows the last cover.
-  // While another stream sounds, the last cover would be wrong, so an icon is drawn in its place.
+  // If something plays that is no track, the last cover would be wrong, so an icon is drawn.
   const playerOfCover = hasNoTrack && !isSilent ? undefined : player;
   return (
     <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
@@ -105,7 +105,7 @@ function WallClock() {
   return <time>{formatClock(new Date())}</time>;
 }
 
-/** The title of the track after the current one; undefined without a list, or if it has no such track. */
+/** The title of the track after the current one; undefined if the title is not known. */
 function nextTitle({ bus_name, metadata }: PlayerRecord, lists: NodeState['tracklists']): string | undefined {
   const tracks = lists.get(bus_name)?.tracks ?? [];
   const current = tracks.findIndex(({ track_id }) => track_id === metadata?.['mpris:trackid']);

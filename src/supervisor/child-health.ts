@@ -55,7 +55,7 @@ export class ChildHealth {
     const hasNewDetail = state !== 'up' && detail !== undefined && detail !== before?.detail;
     if (!isSameState || hasNewDetail) {
       const fields = stack === undefined ? detailIfAny : { ...detailIfAny, stack };
-      // If a child that is `connecting` has a detail, its peer is away, and the detail says why.
+      // A `connecting` child has a detail only if its peer is away, so the log has a warning then.
       const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVEL_OF_STATE[state];
       this.log(level, `backend is ${state}`, fields);
     }

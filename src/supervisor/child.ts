@@ -32,7 +32,7 @@ export interface ChildContext {
 
 /**
  * A child on demand is `resting` until a command comes, `starting` until its thread has reported a state,
- * then `running`, and `ending` after IDLE_MAX_MS without commands. After a death it keeps its phase until
+ * then `running`, and `ending` after IDLE_MAX_MS without commands. If its thread dies, the phase stays until
  * the next thread is `starting`. Other children are always `running`. Only a `running` child posts commands.
  */
 type ThreadPhase = 'resting' | 'starting' | 'running' | 'ending';
@@ -212,7 +212,7 @@ export class Child {
 
   #unavailable(): Answer {
     const { last } = this.#health;
-    // A child without a report has not been started yet. The last detail is not the reason of a stop.
+    // A child without a report has not been started yet. No detail says why a child is being stopped.
     const state = last === undefined ? 'connecting' : (this.#stopState ?? last.state);
     const reason = this.#stopState === undefined ? last?.detail : undefined;
     return failure('unavailable', `The ${this.name} backend is ${stateWithReason(state, reason)}`);
@@ -220,10 +220,10 @@ export class Child {
 
   /**
    * There are three cases:
-   * - The child is being stopped.
-   * - Its thread was `ending`. Commands that have come meanwhile are not settled: the next thread gets them.
-   * - The thread has died. `#died` changes the health before the commands are settled, so that a client that
-   *   gets the fault finds the reason in `/health`.
+   * - The child is being stopped. Its commands are answered with a fault.
+   * - The child was `ending`. Its commands came too late for this thread, and wait for the next one.
+   * - The thread has died. Its commands are answered with a fault, but only after `#died` has changed the
+   *   health, so that a client that gets the fault finds the reason in `/health`.
    */
   #threadEnded(incarnation: Incarnation, death: Death): void {
     for (const items of incarnation.close()) this.#deliver(items);
@@ -275,8 +275,8 @@ export class Child {
 
   /**
    * `K` is the one kind that the item and its handler have in common. Without `K` the compiler would refuse
-   * the call, because no handler takes items of all kinds. The compiler does not conclude from `Extract`
-   * that `item.kind` is `K`, so the type adds this.
+   * the call, because no handler takes items of all kinds. The parameter's type ends with `kind: K`, because
+   * the compiler does not conclude from `Extract` that `item.kind` is `K`.
    */
   #handle<K extends OtherItem['kind']>(
     item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },

@@ -39,7 +39,7 @@ export const HEARTBEAT: HeartbeatPolicy = {
 /**
  * A thread counts as idle if the utilization of its event loop, 0..1, is below this value. A thread that
  * hangs keeps its loop busy. So a thread that was busy for less than 0.3 s since the last beat (1 % of 30 s)
- * need not be pinged.
+ * need not be pinged at each beat.
  */
 const IDLE_UTILIZATION = 0.01;
 
@@ -52,7 +52,7 @@ const BUSY_UTILIZATION = 0.95;
 /** Batches that follow each other faster than this are a storm. */
 const STORM_MS = 2;
 
-/** The id of a ping that is sent for the report in its pong. This pong has no deadline. */
+/** The id of a ping that only requests a report, which comes in the pong. The pong has no deadline. */
 const REPORT_PING_ID = 0;
 
 /** At most this many batches are read after a thread's end. Only a faulty actor has sent more. */
@@ -210,8 +210,9 @@ export class Incarnation {
   }
 
   /**
-   * Returns the batches that were not delivered, oldest first. The list of a killed thread is empty. A
-   * thread's last messages explain its death, and Node does not guarantee that they arrive before its end.
+   * Returns the batches that were not delivered, oldest first. They are needed because a thread's last
+   * messages explain its death, and Node does not guarantee that they arrive before its end. The list of a
+   * killed thread is empty.
    */
   close(): FromActor[] {
     const batches = this.#isKilled ? [] : this.#unreadBatches();

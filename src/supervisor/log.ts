@@ -1,5 +1,6 @@
-// Decides what a line of the log looks like, and what becomes of lines that cannot be written. A line is a
-// JSON object on standard output, and text for people on a terminal. Only this file knows pino.
+// Decides what a line of the log looks like, and what becomes of lines that cannot be written. The log goes
+// to standard output. If this is a terminal, a line is text for people; else it is a JSON object. Only this
+// file knows pino.
 
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -153,8 +154,8 @@ function makeSocketNonBlocking(): void {
 }
 
 /**
- * The pipe is opened once more, because other processes may share the open file of standard output. If this
- * file got the flag `O_NONBLOCK`, their writes would not block any more, either.
+ * The flag `O_NONBLOCK` belongs to an open file, and other processes may share the open file of standard
+ * output. Their writes would become non-blocking, too. So the pipe is opened once more.
  */
 function openPipeNonBlocking(): number | undefined {
   try {
@@ -166,9 +167,10 @@ function openPipeNonBlocking(): number | undefined {
 }
 
 /**
- * Lines do not wait, except where `standardOutput` may block. If a disk is full or a reader is blocked,
- * lines are lost and counted, and the count is written when there is room again. pino's own destination
- * would retry for ever on the main thread (docs/development/what-we-learnt.md, "piscina and pino").
+ * `write` does not wait, except for the outputs that `standardOutput` cannot make non-blocking. If a disk is
+ * full or a reader is blocked, lines are lost and counted, and the count is written before the next line for
+ * which there is room. pino's own destination would retry for ever on the main thread
+ * (docs/development/what-we-learnt.md, "piscina and pino").
  */
 export class LogOutput {
   readonly #write: WriteBytes;

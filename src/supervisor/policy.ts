@@ -10,9 +10,9 @@ export interface ChildSpec {
   readonly actorFile: string;
   readonly isEnabled: (settings: Settings) => boolean;
   /**
-   * How long the actor may take to stop before its thread is killed. If the time left for the shutdown is
-   * shorter than the sum for all children, each child gets only a part of its time (`stopTimeMs`). This sum
-   * must stay below 4 s, because the whole process has 5 s (docs/configuration.md, "Command line").
+   * How long the actor may take to stop before its thread is killed. The sum for all children must stay
+   * below 4 s, because the whole process has 5 s (docs/configuration.md, "Command line"). If less time than
+   * this sum is left for the shutdown, each child gets only a part of its time (`stopTimeMs`).
    */
   readonly stopWithinMs: number;
   /**
@@ -96,8 +96,8 @@ export interface Restart {
   /** From now to the next start. */
   readonly waitMs: number;
   /**
-   * The times of the deaths within the window, oldest first. One more than there are waits is enough to know
-   * that the child died too often, so older ones are left out.
+   * The times of the deaths within the window, oldest first. The list has at most one more than there are
+   * waits, because this many show that the child died too often. The oldest are left out.
    */
   readonly deaths: readonly number[];
 }

@@ -69,8 +69,8 @@ export class Reload {
     }
     const { values } = loaded.value;
     const settings = settingsOf(withStartKeys(values, this.#valuesAtStart));
-    // `changed` has the keys that differ from the last reading. Keys that need a restart are compared with
-    // their values at the start instead (below), so that each reading warns of them again.
+    // `changed` has the keys that differ from the last reading, but none that needs a restart. The loop
+    // below compares such keys with their values at the start, so that each reading warns of them again.
     const changed = changedKeys(this.#lastValues, values).filter((key) => !NEED_RESTART.includes(key));
     this.#lastValues = values;
     const childFields = await this.#apply(settings);

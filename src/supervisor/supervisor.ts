@@ -72,7 +72,8 @@ export class Supervisor implements Backends {
   start(listener: ChildListener): void {
     this.#listener = listener;
     this.startMissing();
-    // Only the first child can take the preloaded thread, and `startMissing` has already started this child.
+    // Only the first child can take the preloaded thread, and `startMissing` returns after the start of this
+    // child.
     void this.#options.threads.endPreloaded();
   }
 

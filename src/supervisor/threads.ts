@@ -35,8 +35,8 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
  * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. After a
  * storm (10 s of changes without a pause), this generation was half of the memory that was still in use.
  * The limit of 3 MB means three semi-spaces of 1 MB. V8 would choose this size by itself in tonearm.service,
- * because of MemoryMax=, but not elsewhere. A storm and a change cost as much CPU with 3 MB as with 16 MB
- * (bench/FIGURES.md, "After a storm").
+ * because of MemoryMax=, but not elsewhere. With 16 MB instead of 3 MB, neither a storm nor a single change
+ * costs less CPU (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
@@ -168,7 +168,7 @@ export class Threads {
   readonly #clock: Clock;
   /** Threads that have got a task and have not ended, each with the file that it runs. */
   readonly #living = new Map<Worker, string>();
-  /** The end of each stuck thread, a promise that may never settle, and the file that the thread runs. */
+  /** The files that stuck threads run. Each key is a promise of a thread's end, which may never come. */
   readonly #stuck = new Map<Promise<unknown>, string>();
   /** A thread that boots before its task is known. */
   #preloaded: { readonly actorFile: string; readonly pool: Pool } | undefined;

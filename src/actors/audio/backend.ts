@@ -160,14 +160,15 @@ export class AudioBackend implements Actor<AudioCommand> {
       this.#endReason = end.reason;
       attempt = nextAttempt(attempt, end.upMs, this.#timing.stableMs);
       const hasAppeared = await waitForSocket(sockets, backoffMs(attempt, this.#clock.random()), signal);
-      // The new socket belongs to a new server. If the next attempt fails, the shortest wait follows it.
+      // A new socket means a new server, so the waits begin again with the shortest one.
       if (hasAppeared) attempt = 0;
     }
   }
 
   /**
    * Tries the sockets that exist, in order, until a connection is up. Resolves when this connection has
-   * ended. If every attempt fails, the reason is that of the first attempt, with `addressProblem`.
+   * ended. If every attempt fails, the reason is that of the first attempt, followed by `addressProblem`
+   * if there is one.
    */
   async #connectToFirst(
     sockets: readonly AwaitedSocket[],
@@ -199,12 +200,14 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      // A server may hang in the handshake while a new server replaces its socket. Then the attempt ends.
-      // When the connection is up, its socket is watched no more.
+      // A server may hang in the handshake while a new server replaces its socket. In this case the attempt
+      // ends early, so that the new server is tried. A connection that is up needs no such watch.
       const socketWatch = new AbortController();
-      // This socket may have been replaced while others were tried. With its identity from before that, this
-      // attempt would end at once.
+      // The identity is read anew, because the socket may have been replaced while others were tried. If it
+      // were not, the watch would report this replacement, and the attempt would end at once.
       const socket = { path, identityBefore: fileIdentity(path) };
+      // `connection`, `upkeep` and `onStop` are declared below the functions that use them. Nothing calls
+      // these functions before all three have their values.
       void waitForSocket([socket], FOR_EVER_MS, socketWatch.signal).then((isReplaced) => {
         const detail = 'another socket has taken its place';
         if (isReplaced) connection.close({ kind: 'transport-failed', detail });
@@ -225,6 +228,7 @@ export class AudioBackend implements Actor<AudioCommand> {
             socketWatch.abort();
             this.#onUp({ connection, upkeep, path, upSinceMs: this.#clock.monotonic() });
           }
+          // `tonearm bench` sets `actsByItself` to false, because the running daemon does the upkeep.
           if (!this.#settings.actsByItself) return;
           // After the first publication, all outputs and inputs count as changed.
           upkeep.update(isFirst || haveSinksComeOrGone, isFirst || mayInputsHaveChanged);

@@ -26,7 +26,9 @@ export class Captures {
   /**
    * Subscribes before it reads. In the other order, a change between the two would be missed. If the server
    * refuses the subscription, nothing is read, and no source counts as captured. After a failure of another
-   * kind, the link is closed.
+   * kind, the link is closed. The reason `stopped` has no meaning here, because meters.ts reads no reason.
+   *
+   * meters.ts calls this method again and again. Only the first call with a link has an effect.
    */
   begin(link: CaptureLink): void {
     if (this.#link === link) return;

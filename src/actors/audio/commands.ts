@@ -83,13 +83,16 @@ function planMute({ kind, record }: CommandTarget, desired: boolean | undefined)
   return setPlan({ command: REQUESTS[kind].mute, args: { index, muted } }, kind, index);
 }
 
-/** The volume limit, 1 = 100 %; undefined where there is none. Inputs never have one. */
+/** The volume limit, 0..1, where 1 = 100 %; undefined where there is none. Inputs never have one. */
 function volumeLimit({ limits }: SoundState, { kind, record }: CommandTarget): number | undefined {
   if (kind === 'source') return undefined;
   return kind === 'sink' ? limits.ofSink(record.info) : limits.ofStream(record.info);
 }
 
-/** Undefined if the volume of the target can be set. */
+/**
+ * Undefined if the volume of the target can be set. A refusal names a stream as its reason. Then executor.ts
+ * reads the stream again, and plans anew.
+ */
 function volumeRefusal(state: SoundState, { kind, record }: CommandTarget): PlanRefusal | undefined {
   if (kind === 'source') return undefined;
   if (kind === 'sink') {
@@ -116,7 +119,8 @@ function planVolume({ kind, record }: CommandTarget, desired: number | undefined
 /** Returns the raw volumes from which a step begins. */
 function stepStart({ requestedVolumes, sources }: SoundState, target: CommandTarget): readonly number[] {
   const { kind, record } = target;
-  // Only devices have mixers with coarse steps. So the known volume of a stream is the requested one.
+  // A mixer rounds a requested volume to its steps, but only devices have mixers. So a step of a stream
+  // begins at its known volume.
   if (kind === 'sink-input') return record.info.volume;
   const volumesOfKind = kind === 'sink' ? requestedVolumes : sources.requestedVolumes;
   return volumesOfKind.stepStart(record.info);
@@ -139,7 +143,7 @@ function planVolumeOrStep(
   // "Volume and balance").
   if (isSink && limit !== undefined && command.volume > limit)
     return refuse('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
-  // Without a limit, this command sets at most 100 %.
+  // No limit is above 1, and without a limit this command sets at most 100 %.
   const highest = Math.min(limit ?? 1, 1);
   return planVolume(target, Math.min(highest, Math.max(0, command.volume)));
 }
@@ -254,21 +258,23 @@ export function deviceChangedBy(
 }
 
 /**
- * Makes the sink with the index `sink` the target of the command. Until now the target may be the default
- * output, which may change before the command runs. A command without a target names its output, and is
- * returned unchanged.
+ * Makes the sink with the index `sink` the target of the command, because the target `server` means the
+ * default output, which may change before the command runs. A command without a target names its output
+ * itself, so it is returned unchanged.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
 }
 
 /**
- * Returns the fault for a command whose record the server did not find. To be called when the state has been
- * read again. If the state lacks the record, too, a new plan is a refusal that names it.
+ * Returns the fault for a command whose record the server did not find. To be called when this record has
+ * been read again. The command is planned anew. If the state lacks the record now, this plan is a refusal
+ * that names the record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);
   if (newPlan.kind === 'fault') return newPlan.fault;
+  // The state still has a record for the command, for example a new one with the same name.
   if (command.do === 'profile') return { fault: 'no-such-card', detail: 'The card was removed meanwhile' };
   const targetKind = 'target' in command ? command.target.kind : undefined;
   if ('input' in command || targetKind === 'input')

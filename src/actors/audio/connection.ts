@@ -125,6 +125,7 @@ export class SoundConnection implements CommandConnection {
 
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>> {
     const { command, args } = setting;
+    // After some commands, the server may raise sinks above their limit. The watch finds such sinks.
     const endLimitWatch = this.#limitKeeper?.watch(setting);
     // PipeWire sends the event of the change before the reply, PulseAudio after it. The record is not read
     // before the reply, so that one reading serves both the event and the reply. After a success the caller
@@ -205,6 +206,7 @@ export class SoundConnection implements CommandConnection {
 
   /** `isConsistent` is false while other records must still be read before the state may be published. */
   readonly #publishChanges = (isConsistent: boolean): void => {
+    // A device may be awake now. If so, its capture ends at once, even if other records must still be read.
     if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
     if (!isConsistent) return;
     const profileSwitch = this.#profileSwitch;
@@ -217,6 +219,7 @@ export class SoundConnection implements CommandConnection {
     this.#limitKeeper?.check();
     if (this.meters.isWatched) this.meters.update();
     if (changed === undefined) return;
+    // `mayInputsHaveChanged` is always true in the first publication, because the server's info is new.
     const { cards, mayInputsHaveChanged, haveSinksComeOrGone } = changed;
     const concernsUpkeep = haveSinksComeOrGone || mayInputsHaveChanged || cards.length > 0;
     if (concernsUpkeep) this.#context.onPublished(changed);

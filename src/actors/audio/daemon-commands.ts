@@ -38,8 +38,8 @@ export class DaemonCommands {
   readonly #sleepPath: string;
   readonly #networkAnswer = new SharedWork(() => this.#newNetworkAnswer());
   /**
-   * Loaded with the first command for sleep, or at the start if an earlier thread or process has left the
-   * file at `#sleepPath`. This file has a sleep, or outputs whose volume must be put back.
+   * Loaded with the first command for sleep, or already at the start if the file at `#sleepPath` exists. An
+   * earlier thread or process has left it. It contains a sleep, or outputs whose volume must be put back.
    */
   #loadedSleep: Promise<Sleep> | undefined;
 
@@ -47,7 +47,8 @@ export class DaemonCommands {
     const { settings, context, node } = parts;
     this.#parts = parts;
     this.#sleepPath = join(runtimeDirectory(context.env, context.uid), 'tonearm/sleep.json');
-    // If `Sleep` is loaded here, it publishes the record.
+    // The record must be published at the start. If `Sleep` is loaded here, it publishes the record itself.
+    // `tonearm bench` sets `actsByItself` to false, because the file belongs to the running daemon.
     const mustRecallSleep = settings.actsByItself && fileIdentity(this.#sleepPath) !== undefined;
     if (mustRecallSleep) void this.#loadSleep();
     else node.put('audio.sleep', '', '{"active":false}');

@@ -144,9 +144,9 @@ export class Executor {
     if (plan.kind === 'nothing') return DONE;
     if (plan.kind === 'fault') return failed(plan.fault);
     const { setting, changed, balance } = plan;
-    // The step of a fade would replace a volume that somebody has just set. A reading right before the step
-    // shows that volume, and fade.ts sets it again. The reading need not be awaited, because its request is
-    // sent before the step.
+    // The step of a fade may replace a volume that somebody has just set. So the record is read right before
+    // the step. If fade.ts finds such a volume in this reading, it sets the volume again after the step. The
+    // reading need not be awaited, because its request is sent before the step.
     if (command.do === 'fade') void this.#connection.readAgain(changed);
     const result = await this.#connection.send(setting, changed, latestMs - this.#clock.monotonic());
     if (!result.ok) {
@@ -161,8 +161,9 @@ export class Executor {
     // reading for the step's volume.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
     if (setting.command === 'SET_DEFAULT_SINK') {
-      // The wait leaves time for `#moveStreams`, which moves no stream when less than `commandLeastMs` is
-      // left. The command succeeds even if the output is not the default at the end of the wait.
+      // The wait leaves twice `commandLeastMs` for `#moveStreams`, because `#moveStreams` first reads the
+      // streams, and then moves none if less than `commandLeastMs` is left. The command succeeds even if
+      // the output is not the default at the end of the wait.
       const waitEndMs = latestMs - 2 * this.#timing.commandLeastMs;
       await this.#awaitDefault('defaultSink', setting.args.name, waitEndMs);
     }
@@ -204,6 +205,7 @@ export class Executor {
     const isDefault = await this.#awaitDefault('defaultSource', name, latestMs);
     if (isDefault) return DONE;
     if (this.#connection.hasEnded) return CONNECTION_ENDED;
+    // If no time is left, the last reading may have got no reply, so the default may be unknown.
     if (this.#clock.monotonic() >= latestMs) return NO_ANSWER;
     return failure('refused', 'The sound server accepted the command, but keeps another default input');
   }

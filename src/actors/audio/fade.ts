@@ -33,7 +33,7 @@ const MISSING_PAUSE_MAX_MS = 1_000;
 const MIXER_DEVIATION_MAX = 0.1;
 /**
  * The largest such difference if the output is read only some time after the step (`Fade.#unreadVolume`). It
- * is smaller, because somebody else may have set the volume since the step.
+ * is smaller, because the more time passes, the more likely somebody else has set the volume.
  */
 const LATE_DEVIATION_MAX = 0.03;
 
@@ -70,8 +70,8 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
 
 /** A fade of an earlier process, which has lowered the output and has not put its volume back. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
-  // The server may now round volumes in another way. If there is no unread volume, `last` takes its place,
-  // so that the first reading may differ from `last` by `LATE_DEVIATION_MAX`.
+  // The first reading may differ a little from `last`, because the server may now round volumes in another
+  // way. Only an unread volume may differ (by `LATE_DEVIATION_MAX`), so `last` counts as unread, too.
   return new Fade(context, { ...lowered, unread: lowered.unread ?? lowered.last });
 }
 
@@ -95,7 +95,8 @@ export class Fade {
   /**
    * The requested volume of a step after which the output has not been read; undefined if there is no such
    * step. If the connection ended during the step, the sound server may have set this volume all the same.
-   * Later steps do not replace this value, because no step is sent while there is no connection.
+   * Later steps do not replace this value: while there is no connection, they are not sent, so the server
+   * cannot have set their volumes.
    */
   #unreadVolume: number | undefined;
   /** True after the volume has been put back, after `end`, and after somebody else has set the volume. */
@@ -111,7 +112,7 @@ export class Fade {
     this.#unreadVolume = unread;
   }
 
-  /** For `recalledFade` in the next process. */
+  /** The next process passes it to `recalledFade`. */
   get lowered(): LoweredOutput {
     return {
       output: this.sinkName,
@@ -253,8 +254,8 @@ export class Fade {
   }
 
   /**
-   * The fade is over if somebody else has set the volume. A sink that hides its volume does not show this.
-   * The next step wakes the sink, and `#step` checks the volume that is read then.
+   * The fade is over if somebody else has set the volume. A sink that hides its volume is not checked here,
+   * because it may report a wrong one. The next step wakes the sink, and `#step` checks the volume then.
    */
   #endIfChanged(sink: SinkInfo | undefined): void {
     if (sink === undefined || hidesVolume(this.#context.state, sink)) return;

@@ -45,7 +45,8 @@ export class GroupKeeper {
   }
 
   /**
-   * To be called when the connection comes up, and when outputs have come or gone. The work begins later.
+   * To be called when the connection comes up, and when outputs have come or gone. The work begins after
+   * a pause (keeper-schedule.ts).
    */
   onChange(): void {
     this.#schedule.onChange();
@@ -69,8 +70,8 @@ export class GroupKeeper {
     const problems: string[] = [];
     for (const step of groupSteps(groups, observed)) {
       const problem = await this.#carryOut(step);
-      // If an old module of the group was unloaded before, the sound server has moved the group's streams
-      // to another output.
+      // If the group is made anew, its old module was unloaded by an earlier step, and the sound server has
+      // moved the group's streams to another output.
       if (step.do === 'make') await this.#moveBack(step.group, streamsByGroup.get(step.group) ?? []);
       if (this.#schedule.hasEnded) return;
       if (problem !== undefined) problems.push(problem);
@@ -86,7 +87,7 @@ export class GroupKeeper {
     const modules = await ask('GET_MODULE_INFO_LIST', {});
     const { server } = state;
     if (server === undefined || !modules.ok) return undefined;
-    // The state contains no stand-ins.
+    // The state contains no stand-ins, because `putSink` leaves them out.
     const outputs = new Set([...state.sinks.values()].map(({ info }) => info.name));
     return { server, modules: modules.value, outputs };
   }

@@ -23,8 +23,8 @@ export type GroupStep =
       readonly group: string;
       readonly module: ModuleLoad;
       /**
-       * They are loaded before the module, because no server loads it while an output is missing. They are
-       * unloaded afterwards.
+       * One stand-in for each missing output. They are loaded before the group's module, because no server
+       * loads this module while an output is missing. They are unloaded afterwards.
        */
       readonly standIns: readonly ModuleLoad[];
     };
@@ -38,6 +38,7 @@ const SAFE_PULSEAUDIO_MAJOR = 17;
 /**
  * Matches what `combineModule` writes, by a mark that other programs do not write. An example:
  * `sink_name=tonearm.all slaves=living,tv sink_properties="… tonearm.group=all"`
+ * The flag `s` is needed, because the group's label may contain a line separator (U+2028).
  */
 const OWN_GROUP_ARGUMENT = new RegExp(
   `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<slaves>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
@@ -107,8 +108,9 @@ function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): read
 }
 
 /**
- * True if another output already has the name of the group's sink. If the group were made, PulseAudio would
- * add a number to this name. PipeWire would have two sinks of one name.
+ * True if the name of the group's sink belongs to an output that the daemon has not made. If the group were
+ * made all the same, PulseAudio would add a number to this name, and PipeWire would have two sinks of one
+ * name.
  */
 function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {
   return outputs.has(GROUP_PREFIX + group) && !modules.some((module) => ownGroup(module)?.group === group);

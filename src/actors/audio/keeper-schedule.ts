@@ -51,9 +51,10 @@ export class KeeperSchedule {
   }
 
   /**
-   * To be called after a reading that finds the outputs and inputs unchanged; there is one each minute.
-   * After a refusal, this call causes no immediate try. A try makes and removes streams, which causes a
-   * reading, so each refused try could cause the next one.
+   * To be called after a reading that finds the outputs and inputs unchanged, such as that of each minute.
+   * The work is needed even then, because a loopback may have gone. After a refusal, this call causes no
+   * immediate try: a try makes and removes streams, which causes a reading, so each refused try could cause
+   * the next one.
    */
   onReading(): void {
     if (this.#refusals === 0) {

@@ -1,5 +1,5 @@
 // Keeps the names of the outputs that have appeared in this life of the sound server. A file keeps them,
-// too, so that no output counts as new after a restart of the daemon.
+// too, so that none of these outputs counts as new after a restart of the daemon.
 
 import { join } from 'node:path';
 import { type Clock, within } from '../../host/clock.js';

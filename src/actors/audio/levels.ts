@@ -12,11 +12,11 @@ const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 const IS_LITTLE_ENDIAN = true;
 /**
- * At most 8 levels are sent in a second while they change all the time (`later` in meters.ts). Peaks come
- * more than twice as often, so that each level is the maximum of at least two peaks. One peak could be
- * only the end of a sound. A rate of 25 is too high: two peaks might fall into one cycle of PipeWire's
- * graph, and then the resampler of PipeWire 0.3.65 crashes (SIGSEGV). At a rate of 20 there are 50 ms
- * between two peaks, and the latency of the stream keeps each cycle shorter than this.
+ * At most 8 levels are sent in a second while they change all the time (`later` in meters.ts). Each level
+ * must be the maximum of at least two peaks, because a single peak could be only the end of a sound. So
+ * peaks come more than twice as often as levels. A rate of 25 is too high: two peaks might fall into one
+ * cycle of PipeWire's graph, and then the resampler of PipeWire 0.3.65 crashes (SIGSEGV). At a rate of 20,
+ * two peaks are 50 ms apart, and the latency of the stream keeps each cycle shorter than 50 ms.
  */
 const PEAKS_PER_SECOND = 20;
 /** Our captures have this application name, and so have those of another tonearm on this sound server. */

@@ -22,8 +22,8 @@ const SWITCH_RESTORING_MS = 5_000;
 const NEW_OUTPUTS_MS = 30_000;
 
 /**
- * The sinks of one watch are set back at most this often. With a coarse mixer, for example, they may never
- * get down to the limit.
+ * The sinks of one watch are set back at most this many times. With a coarse mixer, for example, they may
+ * never get down to the limit.
  */
 const TRIES_MAX = 8;
 
@@ -154,13 +154,14 @@ export class LimitGuard {
   }
 
   /**
-   * The position of the oldest watch whose command has ended; if there is none, that of the oldest watch.
-   * The watch of a command under way is kept longer, because the server restores volumes after the command.
+   * The position of the oldest watch that has an end; if there is none, that of the oldest watch. A watch
+   * without an end is kept longer, because the server restores volumes after the command, which is still
+   * under way.
    */
   #positionToReplace(): number {
-    const oldestEnded = this.#watches.findIndex(({ untilMs }) => Number.isFinite(untilMs));
-    // `oldestEnded` is -1 if all commands are under way. Then position 0 is taken: that of the oldest watch.
-    return Math.max(0, oldestEnded);
+    const oldestWithEnd = this.#watches.findIndex(({ untilMs }) => Number.isFinite(untilMs));
+    // `oldestWithEnd` is -1 if no watch has an end. Then position 0 is taken: that of the oldest watch.
+    return Math.max(0, oldestWithEnd);
   }
 
   /** The sinks whose volume the server may raise after a command; undefined if it raises none. */

@@ -28,7 +28,7 @@ import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/** How long a new loopback may take to connect. The deadline of commands (`commandMs`) must be later. */
+/** How long a new loopback may take to connect. This must be less than `commandMs` in timing.ts. */
 const CONNECT_MAX_MS = 5_000;
 /** While a loopback connects, the pauses between readings grow, because a reading takes five lists. */
 const PAUSE_MIN_MS = 50;
@@ -123,7 +123,7 @@ export class ListenKeeper {
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
-    // A configured pair always has this origin, even if a client has stopped it and now begins it again.
+    // A configured pair keeps the origin `configuration` when a client stops it and begins it again.
     const origin = pairs.isConfigured({ input, output }) ? 'configuration' : 'command';
     const pair: ListenPair = { input, output, origin };
     const refusal = this.#pairRefusal(pair, observed);
@@ -141,7 +141,8 @@ export class ListenKeeper {
 
   /**
    * Undefined if the two names and the number of pairs allow a loopback. `#startPair` calls this before it
-   * unloads old loopbacks, and `#make` calls it for the pairs of `#keepPairs`, too.
+   * unloads old loopbacks, so that a refused command leaves them as they are. `#make` calls this once more,
+   * because `#keepPairs` does not check its pairs.
    */
   #pairRefusal(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Failure<Fault> | undefined {
     const { pairs } = this.#context;
@@ -154,7 +155,8 @@ export class ListenKeeper {
 
   /**
    * A desired pair can be stopped even while its input or output is away, but then only by name. A pair that
-   * another tonearm began can be stopped only while both are there.
+   * another tonearm began is not desired here. It can be stopped only while the input, and the output if the
+   * command names one, are there.
    */
   async #stopPairs(inputRef: string, outputRef: string | undefined): Promise<Answer> {
     const { state, pairs } = this.#context;

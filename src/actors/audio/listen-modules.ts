@@ -59,7 +59,8 @@ export const LOOPBACK_MODULE = 'module-loopback';
  */
 const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
 /**
- * Matches what `loopbackArgument` writes, by a mark that other programs do not write. An example:
+ * Matches what `loopbackArgument` writes, by a mark that other programs do not write. The value of the mark
+ * must be the name after `source=` (`\k<input>`). An example:
  * `source=mic sink=tv latency_msec=100 … tonearm.listen=mic tonearm.listen_by=command"`
  */
 const OWN_ARGUMENT = new RegExp(
@@ -125,7 +126,7 @@ function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: 
 /**
  * The modules to unload come first, then the loopbacks to make:
  * - A loopback of a desired pair stays if its ends are `right`, its latency and origin are the desired ones,
- *   and no other loopback of the pair stays already. Otherwise it is unloaded.
+ *   and it is the first such loopback of the pair. Otherwise it is unloaded.
  * - A loopback of a pair in `ended` is unloaded.
  * - Each other loopback stays, because it may be another tonearm's.
  * - A new loopback is made for each desired pair of which none stays, if its input and output are there.

@@ -27,8 +27,8 @@ export class ListenPairs {
   /** Pairs whose loopbacks are to be unloaded. */
   #ended: readonly ListenPair[] = [];
   /**
-   * True when nothing is left to take over: after `#adopt`, or when upkeep.ts has found no loopback and no
-   * desired pair.
+   * True when no loopback of an earlier daemon is left to take over: after `#adopt`, or when upkeep.ts has
+   * found no loopback and no desired pair.
    */
   hasAdopted = false;
 
@@ -102,10 +102,11 @@ export class ListenPairs {
       const haveIndicesChanged = indicesBefore !== undefined && indices !== indicesBefore;
       const ownLoopbacks = loopbacks.filter((other) => isSamePair(other.pair, pair));
       const isConnected = ownLoopbacks.some(({ ends }) => ends === 'right');
-      // A loopback is made only while its input and output are both there. PipeWire 1.4 keeps the loopback
-      // when one of the two goes. So the loopback shows in two cases that one of the two has gone:
+      // If the input or output went before this connection, no change of indices shows that. But a loopback
+      // may: it was made while input and output were both there, and PipeWire 1.4 keeps it when one of them
+      // goes. So if there is a loopback, one of the two has gone in these cases:
       // - One is missing now.
-      // - No earlier indices are known, because the connection is new, and the loopback is not connected.
+      // - The loopback is not connected, and no earlier indices are known, because the connection is new.
       //   Then both may be there again.
       const hasOneGone = indices === undefined || (indicesBefore === undefined && !isConnected);
       const isLoopbackLeftOver = ownLoopbacks.length > 0 && hasOneGone;
@@ -117,9 +118,9 @@ export class ListenPairs {
 
   /**
    * Takes over each pair that a command began, if its loopback is connected and `PAIRS_MAX` allows it. Ends
-   * all other pairs that are not desired, such as those of an earlier configuration. If a loopback is not
-   * connected, its input or output has gone meanwhile, even if both are there now, because PipeWire 1.4
-   * keeps a loopback whose output has gone.
+   * all other pairs that are not desired, such as those of an earlier configuration. A loopback that is not
+   * connected has lost its input or output, because PipeWire 1.4 keeps a loopback whose output has gone. The
+   * lost one may be there again.
    */
   #adopt(loopbacks: readonly Loopback[], observed: ObservedLoopbacks): void {
     this.hasAdopted = true;

@@ -54,8 +54,9 @@ async function readTable(path: string): Promise<string> {
 }
 
 /**
- * The inodes of the server's ends of the connections that clients have made at these paths. The listening
- * socket does not show which process is the server, because systemd has that socket, too.
+ * The inodes of the server's ends of the connections that clients have made at these paths. The clients'
+ * ends have no path in the table. The listening socket does not show which process is the server, because
+ * systemd has that socket, too.
  */
 function connectedSocketInodes(paths: readonly string[], table: string): ReadonlySet<string> {
   const inodes = new Set<string>();

@@ -31,9 +31,9 @@ function isPlayedByModule({ client, ownerModule }: Pick<SinkInputInfo, 'client' 
 }
 
 /**
- * True if the sink is a group or a filter, and plays to another sink by this stream. One module of the
- * server usually makes the stream and the sink. PipeWire names no module for a filter that a program has
- * made, but the filter's stream and sink have the same link group.
+ * True if the sink is a group or a filter, and plays to another sink by this stream. The stream and the
+ * sink usually belong to the same module of the server. PipeWire names no module for a filter that a program
+ * has made, but the filter's stream and sink have the same link group.
  */
 export function playsForSink(stream: SinkInputInfo, sink: SinkInfo): boolean {
   if (isPlayedByModule(stream) && stream.ownerModule === sink.ownerModule) return true;

@@ -25,8 +25,8 @@ const METERS_MAX_DEVICES = 32;
  * The pause after a level has been sent, by the place of this level in its series. A series begins with the
  * first level after a time without changes:
  * - `first`: The first level often mixes old and new sound, so the second level comes soon.
- * - `second`: The pause is longer, so that the first two pauses take 100 ms on average. docs/events.md,
- *   "Levels", allows 10 levels in a second.
+ * - `second`: The pause makes up for the short first one. Two levels in 200 ms are as many as
+ *   docs/events.md, "Levels", allows: 10 in a second.
  * - `later`: With this pause, 8 levels are sent in a second. So clients get at most 10, even if the network
  *   delivers delayed levels together. Two outputs take about 1 % of a core (bench/FIGURES.md).
  */
@@ -45,8 +45,8 @@ interface Meter {
   /** The index of the stream; absent until the stream has been created, and after a failure. */
   stream?: number;
   /**
-   * True if `#onFragment` has stored peaks since `#sendNow` last ran. Peaks count as sent even if the level
-   * with them equals the last one, and is not published.
+   * True if `#onFragment` has stored peaks since `#sendNow` last ran. After `#sendNow` all peaks count as
+   * sent, even if it has published nothing because the level was unchanged.
    */
   hasUnsentPeaks: boolean;
   /** A failed meter stays in `#meters`, so that it is not started again before the end of `RETRY_MS`. */
@@ -154,6 +154,7 @@ export class Meters {
 
   #openLink(): void {
     if (this.#timers.has('retry')) return;
+    // `#open` calls none of these functions before it returns, so `link` is set when they run.
     const link = this.#open({
       onReady: () => {
         this.#isReady = true;
@@ -249,8 +250,7 @@ export class Meters {
     const oldPeaks = this.#levels[list].get(index);
     const newPeaks = peaksOf(fragment, channelMap.length);
     const isUnchanged = oldPeaks !== undefined && areSamePeaks(oldPeaks, newPeaks);
-    // Before the first level, the link is not paused, and 20 fragments of each device arrive in a second.
-    // Those without a change cause no work.
+    // Between two series the link is not paused, so each device sends 20 fragments a second, mostly equal.
     if (this.#nextPlace === 'first' && isUnchanged) return;
     // The next level has the highest sample since the last level (docs/events.md, "Levels"). So older peaks
     // count, too, if no level has sent them yet.

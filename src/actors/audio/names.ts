@@ -11,8 +11,8 @@ export type Props = Readonly<Record<string, string>>;
 
 /**
  * `HOST (USER)`, or `HOST` if the user is unknown. Undefined if the stream is no tunnel, or has no host. The
- * name in a tunnel's record, such as `Null Output for pi@node`, is not used. It begins with our output's
- * name (`Null Output`), and would look like an output.
+ * name in a tunnel's record, such as `Null Output for pi@node`, is not used, because it begins with our
+ * output's name (`Null Output`), and could be taken for an output.
  */
 function tunnelName(props: Props): string | undefined {
   const host = props['application.process.host'];

@@ -59,7 +59,10 @@ function portsOfModules(
   return ports;
 }
 
-/** Without the argument `listen`, both servers listen at every address. Their `::` is only for IPv6. */
+/**
+ * Without the argument `listen`, both servers listen at every address. Two addresses stand for this, because
+ * `::` (`EVERY_ADDRESS`) of a sound server is only for IPv6.
+ */
 function addressesFromArguments({ listen }: ModuleArguments): readonly string[] {
   if (listen === undefined) return [EVERY_IPV4, EVERY_ADDRESS];
   // PipeWire wants brackets around an address of IPv6, as in `[::1]`.
@@ -93,7 +96,7 @@ function addressesAt(sockets: readonly ListeningSocket[], port: number): readonl
   return sockets.filter((socket) => socket.port === port).map(({ address }) => address);
 }
 
-/** PipeWire takes any cookie. Undefined for a port that lets nobody in. */
+/** PipeWire takes any cookie, so it makes no use of one. Undefined for a port that lets nobody in. */
 function cookieRuleOf(
   kind: SoundServerKind,
   args: ModuleArguments,
@@ -116,7 +119,10 @@ function argumentsOf(name: string, modules: readonly LoadedModule[]): readonly M
   return modules.filter((module) => module.name === name).map((module) => moduleArguments(module.argument));
 }
 
-/** Finds each argument in a text such as `a=b c='d e'`, as PulseAudio does. */
+/**
+ * Finds each argument in a text such as `a=b c='d e'`, as PulseAudio does. `\\.` matches a backslash and the
+ * character after it, so that an escaped quote does not end the value.
+ */
 const MODULE_ARGUMENT =
   /(?<key>[\w.-]+)=(?:'(?<singleQuoted>(?:[^'\\]|\\.)*)'|"(?<doubleQuoted>(?:[^"\\]|\\.)*)"|(?<plain>\S*))/gs;
 

@@ -13,8 +13,8 @@ const PCM = 1;
 const ENCODINGS = ['any', 'PCM', 'AC-3', 'E-AC-3', 'MPEG', 'DTS', 'AAC', 'TrueHD', 'DTS-HD'];
 
 /**
- * False for a passthrough stream. The volume in its record means nothing. A stream of PCM is a passthrough
- * stream, too, if its record says that it has no volume.
+ * False for a passthrough stream, because the volume in its record means nothing. A stream of PCM is a
+ * passthrough stream, too, if its record has no volume: `hasVolume` is false, or `volume` is empty.
  */
 export function hasVolume(stream: SinkInputInfo): boolean {
   return stream.hasVolume && stream.volume.length > 0 && stream.format.encoding <= PCM;

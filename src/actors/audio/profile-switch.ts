@@ -50,7 +50,7 @@ function isComplete(state: SoundState, { card, profile, streams }: DesiredProfil
 
 /** One switch, from the server's reply until the switch is complete or its time is over. */
 export class ProfileSwitch {
-  /** Resolves when the switch is complete, has taken too long, or the connection has ended. */
+  /** Resolves when the switch is complete or has taken too long, or when the connection has ended. */
   readonly ended: Promise<void>;
   readonly #state: SoundState;
   readonly #desired: DesiredProfile;
@@ -96,6 +96,8 @@ export class ProfileSwitch {
 
   #readAgainLater(): void {
     this.#timers.set('reading', READ_AGAIN_MS, () => {
+      // The next reading is planned first, because `readAgain` may close the connection, and `end` then
+      // cancels the planned reading.
       this.#readAgainLater();
       this.#readAgain();
     });

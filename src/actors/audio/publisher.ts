@@ -28,9 +28,9 @@ import { NO_WISHES, type WishSettings, wishFor } from './wishes.js';
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
- * A list in a shortened record has at most this much JSON, besides the active port or profile. The record
- * may still be longer than `JSON_MAX_UNITS`, but it fits into a line of the stream (`LINE_MAX_BYTES` in
- * gateway/events/line-length.ts).
+ * A list in a shortened record has at most this much JSON. The active port or profile is kept even beyond
+ * this. The record may still be longer than `JSON_MAX_UNITS`, but it fits into a line of the stream
+ * (`LINE_MAX_BYTES` in gateway/events/line-length.ts).
  */
 const LIST_MAX_BYTES = 64 * 1024;
 
@@ -81,7 +81,10 @@ export class SoundPublisher {
     this.#wishes = wishes;
   }
 
-  /** To be called when the connection is lost. The journal then drops clients, outputs, inputs and cards. */
+  /**
+   * To be called when the connection is lost. The journal then drops clients, outputs, inputs and cards, so
+   * the next connection must publish all of them.
+   */
   forget(): void {
     this.#publishedKindJson = undefined;
     this.#publishedServerJson = undefined;
@@ -109,8 +112,8 @@ export class SoundPublisher {
       if (client === undefined) continue;
       const { info, name } = client;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
-      // A stream without a known output may play to a stand-in, or on PipeWire to nothing. The stream is
-      // published when the server has moved it to an output.
+      // The stream may play to a stand-in, or PipeWire has not moved it to an output yet after its stand-in
+      // was removed. The stream is published when it has an output, or when `hasStandIns` is false again.
       if (output === undefined && state.hasStandIns) continue;
       this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#propertyCache));
     }

@@ -105,8 +105,9 @@ export class Reading {
     if (facility === 'server' || hasSinkComeOrGone) this.#readStreamsAfterRelink();
     if (facility === 'server') this.#refetchByKind.server.markList();
     if (!isRecordKind(facility)) return;
-    // A monitor changes whenever its sink does. It is never in the state, so it is not read. Any other source
-    // is read even if the state lacks it, because PipeWire may have announced it before it could be read.
+    // A monitor changes whenever its sink does. It is never in the state, so it is not read. Any other
+    // source is read even if the state lacks it, because its first reading may have failed: PipeWire may
+    // announce a source before it can be read.
     if (facility === 'source' && type === 'change' && this.#isMonitor(index)) return;
     const isForSwitch = facility === 'card' && this.isSwitching;
     if (isForSwitch || hasSinkComeOrGone) this.#isJointReadDue = true;
@@ -205,7 +206,8 @@ export class Reading {
   #onRemoved(kind: RecordKind, index: number): void {
     this.#refetchByKind[kind].onRemoved(index);
     this.#state.remove(kind, index);
-    // This call frees the property lists that the session keeps of the record.
+    // This call frees the property lists that the session keeps of the record. A record of another kind with
+    // this index may lose its lists, too, but its next reading only takes longer then.
     this.#link?.forget(index);
     this.#afterReply(this.#waiters.take({ kind, index }));
   }
@@ -221,8 +223,8 @@ export class Reading {
       return;
     }
     // The state may be published in two cases: if this reply completes the lists, or if they were complete
-    // before and no joint read is due. In the first case a joint read may be due, too. If the lists had to
-    // wait for it, sinks that come and go without end would keep the other records from clients.
+    // before and no joint read is due. The first case does not wait for a joint read that is due. Otherwise
+    // sinks that come and go without end would keep the other records from clients.
     const wereListsComplete = this.#unreadKinds.size === 0;
     if (listKind !== undefined) this.#unreadKinds.delete(listKind);
     const areListsComplete = this.#unreadKinds.size === 0;

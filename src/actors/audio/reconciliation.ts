@@ -1,5 +1,5 @@
-// Makes a connection read everything again in regular rounds, because events may be lost. It also decides
-// when a connection on which the server reports no default output is replaced.
+// Makes a connection read everything again in regular rounds, because events may be lost. If the server
+// reports no default output on a connection, this file also decides when another connection replaces it.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
@@ -25,8 +25,8 @@ export class Reconciliation {
    */
   begin(connection: SoundConnection): void {
     this.#timers.set('round', this.#roundMs, () => {
-      // The next round is planned first. `#endRound` may close the connection, and `end` then cancels the
-      // planned round.
+      // The next round is planned first, because `#endRound` may close the connection, and `end` then
+      // cancels the planned round.
       this.begin(connection);
       this.#endRound(connection);
     });

@@ -78,8 +78,8 @@ export const LIST_READS: { readonly [K in ReadKind]: ListRead<K> } = {
 const NO_READS: readonly ReadRequest[] = [];
 
 /**
- * The reads of one kind. A removal is applied at once. Every other event only causes a read, because PipeWire
- * drops and merges events.
+ * The reads of one kind. A removal is applied at once. Every other event only causes a read, whether it says
+ * `new` or `change`, because PipeWire drops and merges events.
  *
  * A list is never read at the same time as single records. PipeWire may reply to both out of order, and an
  * older record would then replace one of a newer list.
@@ -100,7 +100,7 @@ export class Refetch {
    */
   readonly #removed = new Set<number>();
   #listState: 'not due' | 'due' | 'under way' = 'not due';
-  /** True if the list must be read once more after the present reply. */
+  /** True if the list must be read once more after the read that is under way. */
   #isListStale = false;
   /**
    * The index of a record for which no single read begins, because a command changes the record now and
@@ -218,8 +218,8 @@ export class ReadWaiters {
 
   /**
    * Removes and returns the waiters of this record, or all waiters of the kind if the read is that of a
-   * whole list. To be called when the record is removed, and when a read begins. The caller resolves these
-   * waiters at the reply. Later waiters wait for the next read.
+   * whole list. To be called when a read begins, so that later waiters wait for the next read, and when the
+   * record is removed. The caller resolves the waiters after the reply to the read, or after the removal.
    */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;

@@ -13,8 +13,8 @@ interface DeviceVolume {
 export class RequestedVolumes {
   /**
    * The volumes of the loudest channel, by the index of the device. `raw` is the one that a command last
-   * set. `reported` is the one that the server reported afterwards. It differs if the mixer has coarser
-   * steps.
+   * set. `reported` is the one that the server reported afterwards. `reported` differs from `raw` if the
+   * mixer has coarser steps.
    */
   readonly #byIndex = new Map<number, { readonly raw: number; readonly reported: number }>();
 

@@ -104,8 +104,8 @@ export function usualSockets(
 }
 
 /**
- * The addresses for this machine, without `unix:`. In `text` a machine id may stand before each, as in
- * `{3f2a}unix:/run/pulse/native`.
+ * The addresses for this machine, without a `unix:` that stands before an absolute path. In `text` a machine
+ * id may stand before each address, as in `{3f2a}unix:/run/pulse/native`.
  */
 function serverAddressesIn(text: string, machineId: string | undefined): readonly string[] {
   const addresses: string[] = [];
@@ -164,8 +164,8 @@ function userConfigurations(env: Variables, home: string): readonly string[] {
 }
 
 /**
- * Undefined if the text has no line such as `default-server = unix:/run/pulse/native`. A line with an empty
- * value cancels an earlier line.
+ * Undefined if the text has no line such as `default-server = unix:/run/pulse/native`. The value ends where
+ * a comment begins, at `#` or `;`. A line with an empty value cancels an earlier line.
  */
 function defaultServerIn(file: string, text: string): ConfiguredServer | undefined {
   let addressText: string | undefined;

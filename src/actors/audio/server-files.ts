@@ -46,7 +46,8 @@ export function waitForSocket(
     };
     const watches = awaited.map(({ path }) => new PathWatch(path, check, SOCKET_SETTLE_MS));
     signal.addEventListener('abort', giveUp);
-    // Changes from before this line are not reported, so they are checked here.
+    // The signal may have been aborted before the listener was added, and a socket may have appeared before
+    // it was watched. Neither is reported, so both are checked here.
     if (signal.aborted) end(false);
     else check();
   });

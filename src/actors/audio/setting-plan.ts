@@ -91,8 +91,8 @@ export function channelVolumes(
 
 /**
  * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %. Undefined
- * for a step of 0, and for a step up from `limit` or above, because a step up from above `limit` would lower
- * the volume to `limit`.
+ * for a step of 0, and for a step up if the volume is at `limit` or above. If the volume is above `limit`,
+ * such a step would lower it to `limit`.
  */
 export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);

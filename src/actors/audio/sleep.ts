@@ -45,9 +45,9 @@ const CLOCK_SET_MIN_MS = 1_000;
 /** The backend's stop waits at most this long until volumes are put back. */
 const LEAVE_MAX_MS = 300;
 /**
- * At most this many outputs wait until their volumes are put back. An output that is switched off during the
- * silence waits until it comes back. If one output too many must wait, the oldest one waits no longer, and
- * stays at its lowered volume.
+ * At most this many outputs wait until their volumes are put back. An output waits while something plays to
+ * it, and while it is missing. If one output too many must wait, the oldest one waits no longer, and stays
+ * at its lowered volume.
  */
 const WAITING_MAX_FADES = 8;
 
@@ -147,6 +147,7 @@ export class Sleep {
     const plan = this.#plan;
     // The thread may be ended before the volumes are put back, so the file names the outputs already now.
     void this.#save(plan);
+    // `#fades` has the fade of `#abort`, too, but a fade that is over puts nothing back.
     const putBack = [this.#abort(), ...this.#fades.map((fade) => fade.putBackIfSilent())];
     await within(this.#context.clock, LEAVE_MAX_MS, Promise.all(putBack));
     const saved = this.#save(plan);
@@ -193,12 +194,12 @@ export class Sleep {
       this.#isFading = true;
       const fadeMs = plan.fadeS * 1000;
       // A fade is over early if somebody sets the volume. Even then the players are paused after `fadeMs`. If
-      // `#abort` cancels this timer, `fadeTime` never resolves, and nothing below is reached.
+      // `#abort` cancels this timer, `fadeTime` never resolves, and nothing below is reached. A fade of 0 s
+      // has no steps, and `fadeOut` does not accept it.
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
-    // The timer `faded` may fire before `fadeOut` ends. A client may have stopped or replaced this sleep
-    // between the two.
+    // A client may stop or replace this sleep after `faded` has fired, but before `fadeOut` ends.
     if (this.#plan !== plan) return;
     await this.#pausePlayers(plan);
     // A client may have stopped or replaced this sleep meanwhile. Then `#abort` has put the volume back.
@@ -208,7 +209,7 @@ export class Sleep {
     await this.#clear();
   }
 
-  /** The file keeps the plan meanwhile. If this thread ends, the next one pauses the players. */
+  /** The file keeps the plan meanwhile, so that the next thread pauses the players if this one ends. */
   async #pausePlayers(plan: Plan): Promise<void> {
     const { node, clock } = this.#context;
     const latestMs = clock.monotonic() + PAUSE_TRIES_MAX_MS;
@@ -282,7 +283,6 @@ function planFields({ untilMs, fadeS }: Plan): { readonly until: string; readonl
   return { until: new Date(untilMs).toISOString(), fade: fadeS };
 }
 
-/** Undefined if the text is no plan. */
 function planIn(text: string): Plan | undefined {
   const { until, fade } = jsonObject(text) ?? {};
   const untilMs = Date.parse(String(until));

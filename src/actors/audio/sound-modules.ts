@@ -49,8 +49,8 @@ export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
 
 /**
  * Replaces quotes and backslashes in a text that becomes VALUE in
- * `sink_properties="device.description='VALUE'"`. PulseAudio and PipeWire differ in how they read further
- * quotes within the two levels of quotes around VALUE.
+ * `sink_properties="device.description='VALUE'"`, because PulseAudio and PipeWire differ in how they read
+ * further quotes within the two levels of quotes around VALUE.
  */
 export function withoutQuotes(text: string): string {
   return text.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');

@@ -11,8 +11,8 @@ import { type WishSettings, wishFor } from './wishes.js';
 
 /**
  * The start volume is set this long after the output has appeared. PipeWire restores a stored volume up to
- * 20 ms after it has announced the output. On a slow board this takes longer. A start volume that is set
- * earlier would be lost.
+ * 20 ms after it has announced the output, on a slow board even later. The stored volume would replace a
+ * start volume that is set before.
  */
 const SET_AFTER_MS = 400;
 

@@ -48,8 +48,9 @@ export class SoundState {
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
   /**
-   * True while group-keeper.ts makes a group with stand-ins. Afterwards it stays true until the server has
-   * another default and has moved the streams, or takes too long for this. Records do not show stand-ins.
+   * True while group-keeper.ts makes a group with stand-ins. Afterwards it stays true until the default and
+   * the sinks of all streams are known again, or until this takes too long. They may be unknown, because
+   * `putSink` leaves stand-ins out.
    */
   hasStandIns = false;
   /**
@@ -204,8 +205,8 @@ export class SoundState {
 
   /**
    * Undefined if the server's default is no known sink, but for instance a placeholder (`@DEFAULT_SINK@`,
-   * `@NONE@`). A stand-in may become the server's default. When it goes, PipeWire may have no default for a
-   * time. So the sink that was the default before counts meanwhile.
+   * `@NONE@`). While `hasStandIns` is true, the last known default counts in this case, because the server's
+   * default may be a stand-in, or missing since a stand-in was removed.
    */
   defaultSink(): KnownRecord<SinkInfo> | undefined {
     const sink = this.#sinkNamed(this.server?.defaultSink);

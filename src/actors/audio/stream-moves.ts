@@ -21,7 +21,8 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
       // A group or a filter plays by a stream of its own. This stream stays. The streams that play to the
       // group or filter are moved instead.
       .filter(({ info }) => !sinks.some((sink) => playsForSink(info, sink.info)))
-      // Only passthrough streams have no volume. They would set a limited output to 100 %.
+      // A stream without a volume is a passthrough stream. It would set a limited output to 100 %, so it is
+      // not moved.
       .filter(({ info }) => !isLimited || hasVolume(info))
       .map(({ info }) => ({ command: 'MOVE_SINK_INPUT', args: { index: info.index, sink: target.index } }))
   );

@@ -10,8 +10,9 @@ export const TIMING = {
   // server that works needs only milliseconds for an answer.
   commandLeastMs: 1_000,
   // Waking takes 40 to 250 ms on a busy machine, and several seconds on a board with a slow core. An output
-  // that takes longer counts as unable to wake, but its command is still sent if enough time is left. Enough
-  // is left if earlier commands took at most 3 s: `commandMs` - `wakeMs` - `commandLeastMs`.
+  // that takes longer counts as unable to wake, and its command is sent all the same. If the command had to
+  // wait for earlier commands first, for more than 3 s (`commandMs` - `wakeMs` - `commandLeastMs`), too
+  // little time is left to send it.
   wakeMs: 5_000,
   // After a switch of a card's profile, the command waits at most this long for the new outputs. PipeWire
   // makes them within 0.3 s. If a profile makes fewer outputs than the server has announced, the command

@@ -106,8 +106,8 @@ export class Upkeep {
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
     const mustAdopt = hasLoopback && !listenPairs.hasAdopted;
-    // If there is no loopback, there is nothing to take over. If a pair is desired, the keeper is loaded
-    // anyway, and it sets `hasAdopted` (`ListenPairs.observe`).
+    // If there is no loopback, there is nothing to take over. If a pair is desired, the flag need not be set
+    // here: the keeper is loaded anyway, and calls `ListenPairs.observe`, which sets the flag.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
     const isNeeded = desired.length > 0 || ended.length > 0 || mustAdopt;
     if (this.#listenKeeper === undefined && !isNeeded) return;
@@ -149,9 +149,9 @@ export class Upkeep {
       readAgain,
       setRemark: (text) => this.#setRemark('listening', text),
     });
-    // If the connection has ended during the import, the keeper is ended before anybody gets it. Otherwise a
-    // command that waits for the import would still use the keeper. No command waits for the group keeper,
-    // so `#loadGroupKeeper` does not need this.
+    // If the connection ends during the import, `end` above ends the keeper too late: a command that waits
+    // for the import gets the keeper before that. So the keeper is ended here. `#loadGroupKeeper` does not
+    // need this, because no command waits for the group keeper.
     if (this.#hasEnded) keeper.end();
     return keeper;
   }

@@ -93,7 +93,8 @@ export function audioServerRecord(
   server: ServerInfo,
   defaultSink: KnownRecord<SinkInfo> | undefined,
 ): Encodable<AudioServerRecord> {
-  // PipeWire's own version is only in its name. Its `packageVersion` is a constant (server-kind.ts).
+  // PipeWire's own version is only in `packageName`. The `packageVersion` is the same for every
+  // PipeWire (server-kind.ts).
   const pipeWireVersion = PIPEWIRE_NAME.exec(server.packageName ?? '')?.[1];
   return {
     kind: kindOfServer(server),
@@ -153,8 +154,8 @@ export function outputRecord(
     card: nonEmpty(card),
     volume_limit: volumeLimit,
     hidden: wish.hidden,
-    // `wish.group` depends only on the sink's name, and a sink of another program may have the name of a
-    // group. The record's type needs a mutable array, so the array is copied.
+    // `isGroup` is needed, because `wish.group` depends only on the sink's name, and a sink of another
+    // program may have the name of a group. The record's type needs a mutable array, so the array is copied.
     group: isGroup(info) ? wish.group?.slice() : undefined,
   };
 }
@@ -178,7 +179,8 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
   const profiles = profileRecords(info);
   const isActive = (profile: ProfileRecord): boolean => profile.name === info.activeProfile;
   const activePosition = profiles.findIndex(isActive);
-  // If the active profile is not among the first `PROFILES_MAX`, it takes the last place.
+  // If the active profile is not among the first `PROFILES_MAX`, it takes the last place. If no profile
+  // is active, `activePosition` is -1, and no place is kept.
   const firstCount = activePosition < PROFILES_MAX ? PROFILES_MAX : PROFILES_MAX - 1;
   return {
     id: info.index,

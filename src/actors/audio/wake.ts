@@ -104,6 +104,8 @@ export class Waker {
       if (kind === 'sink') this.#state.giveUpWaking(index);
       else this.#state.sources.giveUpWaking(index);
     };
+    // `giveUp` and `onClosed` use constants that are declared below them. This is safe, because both are
+    // called only after `#wake` has returned (dial.ts).
     const giveUp = (): void => {
       markFailed();
       link.close({ kind: 'stopped' });

@@ -42,7 +42,7 @@ export class AdapterCommands {
   readonly #pairing: Pairing;
   readonly #timers: Timers<'pairing' | 'scan'>;
   readonly #turns = new Turns();
-  /** True while a command begins pairing mode or a scan, also while it first switches the adapter on. */
+  /** True while a command to begin pairing mode or a scan runs. Its first step switches the adapter on. */
   #isBeginning = false;
 
   constructor(parts: AdapterCommandParts) {
@@ -154,8 +154,8 @@ export class AdapterCommands {
     const endOfAdmission = this.#pairing.endAdmission(device);
     // Undefined if the device was not admitted, or if BlueZ does not know its services yet.
     if (endOfAdmission === undefined) return;
-    // The first device that pairs ends pairing mode, but only after the call that makes BlueZ trust it.
-    // Until then BlueZ asks the agent about the device's sound, which the agent allows only in pairing mode.
+    // The first device that pairs ends pairing mode, but only after the call to trust it. Until then BlueZ
+    // asks the agent about the device's services, and the agent would refuse them outside of pairing mode.
     void endOfAdmission.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
@@ -179,7 +179,7 @@ export class AdapterCommands {
     this.#endPairingIn(adapter, Math.min(SERVICES_MAX_MS, leftMs));
   }
 
-  /** To be called when anybody has switched the adapter off. BlueZ itself ends the scans. */
+  /** To be called when anybody has switched the adapter off. BlueZ has then ended scans and pairing mode. */
   adapterSwitchedOff(): void {
     this.#timers.cancelAll();
     this.#pairing.markEnded();

@@ -173,7 +173,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#objects = objects;
     for (const device of objects.devices()) this.#followPairing(device, before.device(device.path));
     this.#update();
-    // If no adapter was in use before, `#update` reports no reason, so the reason is reported here.
+    // `#update` reports the reason only if an adapter was in use before. A second report changes nothing.
     if (this.#state.kind === 'unavailable') this.#becomeUnavailable(this.#noAdapterReason());
   }
 

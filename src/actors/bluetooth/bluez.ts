@@ -33,7 +33,10 @@ export const CALL_DEADLINE_MS = 8_000;
 const BUSY_PAUSE_MS = 200;
 const BUSY_REPEATS_MAX = 10;
 
-/** The faults for calls to a device that BlueZ no longer has, by D-Bus error name. */
+/**
+ * The faults for calls to a device that BlueZ no longer has, by D-Bus error name. Older versions of BlueZ
+ * answer `unknownMethod` in place of `unknownObject`.
+ */
 export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
   [BLUEZ_ERRORS.doesNotExist]: 'no-such-device',
   [BLUEZ_ERRORS.unknownObject]: 'no-such-device',
@@ -41,8 +44,8 @@ export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * Advice for errors whose text does not say what to do. The second alternative of a pattern is the text of
- * errno, which older versions of BlueZ send.
+ * Advice for errors whose text does not say what to do. The first alternative of a pattern is BlueZ's own
+ * text. The second one, if there is one, is the text of errno, which older versions of BlueZ send.
  */
 const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
   [
@@ -77,8 +80,8 @@ export function bluezRefusal(
 
 /**
  * Sets a property of the adapter. After the answer "busy", the call is repeated. BlueZ gives this answer
- * while it is already changing the property. BlueZ also changes properties without our call: with
- * `AutoEnable` it switches on a new adapter.
+ * while it is already changing the property. The cause need not be a call of ours, because BlueZ also acts
+ * by itself: with `AutoEnable` it switches on a new adapter.
  */
 export async function setAdapterProperty(
   { bluez, clock }: BluezParts,

@@ -141,6 +141,7 @@ export class Connecting {
       return present;
     }
     // `abort` settles the attempt at once. The controller keeps `#pairAndConnect` from making further calls.
+    // `new Promise` calls its function at once, so nobody gets the empty `abort`.
     const controller = new AbortController();
     let abort: Attempt['abort'] = () => undefined;
     const aborted = new Promise<Answer>((resolve) => {
@@ -154,6 +155,7 @@ export class Connecting {
     const { onProgress } = this.#parts;
     onProgress(path, 'begun');
     const answer = isRequested ? this.#withAgent(connectUntilAborted) : connectUntilAborted();
+    // `finally` calls its function later, so the attempt is deleted after `set` below has added it.
     const outcome = answer.finally(() => this.#attempts.delete(path));
     void outcome.then(({ ok }) => onProgress(path, ok ? 'succeeded' : 'failed'));
     const attempt = { outcome, abort, isRequested, isOutcomeDue: false };
@@ -162,8 +164,8 @@ export class Connecting {
   }
 
   /**
-   * Keeps the agent registered only while `connect` runs. Any device can pair while the agent is registered
-   * (see `Pairing.refuse`).
+   * Keeps the agent registered only while `connect` runs, because any device can pair while the agent is
+   * registered (see `Pairing.refuse`).
    */
   async #withAgent(connect: () => Promise<Answer>): Promise<Answer> {
     const { pairing } = this.#parts;

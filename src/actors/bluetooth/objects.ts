@@ -185,6 +185,10 @@ export class BluezObjects {
     return true;
   }
 
+  /**
+   * `changed` has the properties whose new values the signal contains. `invalidated` has the names of those
+   * that have changed without a new value in the signal.
+   */
   #changeProperties(
     path: string,
     interfaceName: string,

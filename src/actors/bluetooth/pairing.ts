@@ -102,8 +102,8 @@ export class Pairing {
    * meanwhile, pairing mode is not active afterwards, although the result may be a success.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
-    // The timeouts come first: BlueZ then sets `Pairable` and `Discoverable` back by itself, even if this
-    // process dies.
+    // The timeouts come first, because with them BlueZ sets `Pairable` and `Discoverable` back by itself,
+    // even if this process dies.
     const properties = [
       ['DiscoverableTimeout', seconds],
       ['PairableTimeout', seconds],
@@ -123,6 +123,8 @@ export class Pairing {
     this.#end = { date: clock.date() + lastsMs, monotonicMs: clock.monotonic() + lastsMs };
     for (const [property, value] of properties) {
       const reply = await setAdapterProperty(this.#parts, adapter, property, value);
+      // If pairing mode has ended meanwhile, `markEnded` alone may have ended it, which sets no property
+      // back. So `end` is called even then.
       const hasEndedMeanwhile = !this.isActive;
       if (!reply.ok || hasEndedMeanwhile) {
         await this.end(adapter);
@@ -169,7 +171,7 @@ export class Pairing {
     this.#agent = 'none';
   }
 
-  /** True for a device that may pair because of pairing mode, even if pairing mode has ended since. */
+  /** True for every device during pairing mode, and afterwards for the devices in `#admitted`. */
   mayPair(device: string): boolean {
     return this.isActive || this.#admitted.has(device);
   }
@@ -207,10 +209,10 @@ export class Pairing {
   }
 
   /**
-   * Forgets a device that has paired without admission, unless another program seems to have paired it. Such
-   * devices exist, because all adapters are pairable while our agent is registered. The kernel accepts them
-   * without a question to our agent, because our agent has neither keys nor a display
-   * (docs/development/what-we-learnt.md, "BlueZ").
+   * Forgets a device that has paired without admission, unless another program seems to have paired it. Any
+   * device can pair without admission while our agent is registered, because all adapters are pairable then.
+   * The kernel accepts the device without a question to our agent, because our agent has neither keys nor a
+   * display (docs/development/what-we-learnt.md, "BlueZ").
    */
   async refuse(adapter: BluetoothAdapter, { path, Trusted, wasFoundByScan }: BluetoothDevice): Promise<void> {
     // There are three signs that another program has paired the device: the program has trusted it, has made

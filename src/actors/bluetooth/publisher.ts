@@ -15,9 +15,9 @@ const PAUSE_MS = 250;
 /** The pause between two events of a scan, so that there are at most ten a second. */
 const DISCOVERED_PAUSE_MS = 100;
 /**
- * The longest wait for a published change. BlueZ announces a change within milliseconds of its reply to the
- * call. Only a connection is announced up to 330 ms after the reply. The event follows at most PAUSE_MS after
- * the announcement.
+ * The longest wait for a published change. BlueZ announces most changes within milliseconds of its reply to
+ * the call, but a connection up to 330 ms after the reply. The event follows at most PAUSE_MS after the
+ * announcement.
  */
 const PUBLISHED_MAX_MS = 1_000;
 
@@ -60,7 +60,8 @@ export class BluetoothPublisher {
   readonly #foundAgain = new Set<string>();
   /**
    * True if the next publication must make the event `bluetooth.updated`, even if the adapter's record has
-   * not changed. An unchanged record is then published as `bluetooth.outcome`, which makes this event.
+   * not changed. An unchanged record is then published in the collection `bluetooth.outcome`, which also
+   * makes the event `bluetooth.updated`.
    */
   #isOutcomeDue = false;
   readonly #waiters = new Set<Waiter>();
@@ -91,6 +92,8 @@ export class BluetoothPublisher {
     });
     const waiter = { isReached, stopWaiting };
     this.#waiters.add(waiter);
+    // The change may be published already. So `isReached` must be called even if nothing changes any more,
+    // and only `publishNow` calls it.
     this.publishSoon();
     await within(this.#clock, PUBLISHED_MAX_MS, published);
     this.#waiters.delete(waiter);

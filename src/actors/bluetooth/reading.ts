@@ -70,8 +70,8 @@ export class BluezReading {
       return;
     }
     onFailure(`BlueZ does not answer: ${busErrorText(reply.error)}`);
-    // After these errors no timer is needed. The next reading begins when the bus announces that BlueZ has
-    // started, or when `Bus` has a new connection.
+    // No timer is needed if BlueZ is not running, or if the connection to the bus is closed. The next
+    // reading begins when the bus announces that BlueZ has started, or when `Bus` has a new connection.
     if (isAbsence(reply.error) || reply.error.kind === 'closed') return;
     this.#failures += 1;
     this.#timers.set('read', backoffMs(this.#failures, clock.random()), () => void this.begin());

@@ -27,8 +27,8 @@ interface Attempts {
   /** When the last connection began; undefined if this is not known (see `#connectionEnded`). */
   connectedAt: number | undefined;
   /**
-   * True after somebody has disconnected the device on purpose, until it is connected again. BlueZ may
-   * report the end of the connection later.
+   * True after somebody has disconnected the device on purpose, until it is connected again. It may become
+   * true before BlueZ reports the end of the connection, so `#connectionEnded` checks it.
    */
   isLeftDisconnected: boolean;
 }
@@ -57,14 +57,14 @@ export class ReconnectPolicy {
   /**
    * The devices whose link may belong to an attempt that fails, by path. BlueZ may end such a link before
    * or after the failure, and gives the same reason as if somebody had disconnected the device. `under way`:
-   * the attempt has no outcome yet. `failed`: it has failed, and the device was not connected since.
+   * the attempt has no outcome yet. `failed`: it has failed, and no new connection has begun since then.
    */
   readonly #unproven = new Map<string, 'under way' | 'failed'>();
   #isSoundServed = true;
   /**
-   * If the sound server has gone or come back, BlueZ may end a device's link by itself until this monotonic
-   * time. The key is the path of the device. BlueZ gives the same reason for the end of this link as if
-   * somebody had disconnected the device.
+   * The monotonic times, by the path of the device, until which BlueZ may end the device's link by itself,
+   * because the sound server has gone or come back. BlueZ then gives the same reason as if somebody had
+   * disconnected the device.
    */
   readonly #soundlessUntilMs = new Map<string, number>();
 
@@ -117,12 +117,14 @@ export class ReconnectPolicy {
   /**
    * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. If a
    * link ends within `STEADY_MS` after this call, the sound server may be the cause, so the disconnection
-   * does not count as intended. A later one may count as intended, even if the sound server stays away.
+   * does not count as intended. Afterwards a disconnection may count as intended again, even if the sound
+   * server stays away.
    */
   soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
     this.#isSoundServed = isServed;
     if (isServed) {
-      // BlueZ may end these links even after the sound server has come back, so their time begins anew.
+      // BlueZ may end the links of the devices in `#soundlessUntilMs` even after the sound server has come
+      // back, so their time begins anew.
       const until = this.#clock.monotonic() + STEADY_MS;
       for (const path of this.#soundlessUntilMs.keys()) this.#soundlessUntilMs.set(path, until);
       return;
@@ -172,7 +174,7 @@ export class ReconnectPolicy {
   }
 
   #connectionBegan(path: string): void {
-    // An unproven connection may belong to an attempt that fails, so the failures are counted on.
+    // An unproven connection may belong to an attempt that fails, so it does not set the failures to 0.
     const { pauses, failures: failuresBefore } = this.#attemptsFor(path);
     const failures = this.#unproven.has(path) ? failuresBefore : 0;
     this.#attempts.set(path, { ...NO_ATTEMPTS, pauses, failures, connectedAt: this.#clock.monotonic() });
@@ -189,8 +191,9 @@ export class ReconnectPolicy {
   #connectionEnded(path: string): void {
     const attempts = this.#attemptsFor(path);
     if (attempts.isLeftDisconnected) return;
-    // `connectedAt` is undefined if the device was connected before the last `begin`, or while
-    // `#shouldReturn` was false for the device, as during its pairing. Such a connection counts as steady.
+    // `connectedAt` is undefined in two cases: the connection began before the last `begin`, or it began
+    // while `#shouldReturn` was false for the device, as during its pairing. Such a connection counts as
+    // steady.
     const { connectedAt = Number.NEGATIVE_INFINITY } = attempts;
     const wasSteady = this.#clock.monotonic() - connectedAt >= STEADY_MS;
     if (wasSteady) attempts.pauses = 0;

@@ -94,8 +94,8 @@ export class Reconnecting {
     this.#attempt = attempt;
     const answer = await connect(path);
     this.#attempt = undefined;
-    // The policy knows of a success already, from `attemptProgressed`. An aborted attempt does not count as a
-    // failure, and stays due.
+    // `attemptProgressed` has passed the outcome to the policy already, which is enough for a success. An
+    // aborted attempt does not count as a failure, and stays due.
     if (answer.ok) publish.log('info', 'a known device is connected again', { device: path });
     else if (!attempt.isAborted) this.#attemptFailed(path, answer.error.detail);
     this.recheck();

@@ -7,8 +7,8 @@ import { firstWithin } from '../text.js';
 import type { BluetoothAdapter, BluetoothDevice } from './objects.js';
 
 /**
- * The adapter's record is one event, so the list of known devices in it is bounded. The list of all devices
- * needs no such bound, because each device's own record is a separate event.
+ * The adapter's record is one event, so the list of known devices in it is bounded. The devices' own records
+ * need no such bound, because each of them is a separate event.
  */
 const KNOWN_DEVICES_MAX_BYTES = 64 * 1024;
 
@@ -122,7 +122,8 @@ function deviceOutput({ name, props }: OutputRecord): DeviceOutput | undefined {
 /**
  * Sorts the outputs of one device: first the device's own output, then the filters that play to this output.
  * A filter such as `MASTER.remapped` may have no address property, so outputs with this property come first.
- * Otherwise the order of the names decides, because the filter's name begins with the master's.
+ * If both outputs have this property, or neither, the names decide: the filter's name begins with the
+ * master's name, so the master comes first.
  */
 function byPrecedence(one: DeviceOutput, other: DeviceOutput): number {
   if (one.hasAddressProperty !== other.hasAddressProperty) return one.hasAddressProperty ? -1 : 1;

@@ -14,7 +14,10 @@ export type BusPaths = Result<readonly string[], string>;
  */
 const RUNTIME_ADDRESS = 'unix:runtime=yes';
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
-/** dbus-next splits an address at these characters, and does not decode it. No path may contain them. */
+/**
+ * No path may contain these characters, because dbus-next splits an address at them. They cannot be
+ * percent-encoded, because dbus-next does not decode the address.
+ */
 const UNUSABLE_IN_PATH = /[,:;=]/;
 
 /** The path of one address, such as `unix:path=/run/user/1000/bus`, or why the address cannot be used. */

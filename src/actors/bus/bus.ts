@@ -154,8 +154,8 @@ export class Bus<E extends Effect> {
   readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 
   /**
-   * Ends a subscription. If the sender of `match` is one connection, such as `:1.42`, no signal of this
-   * connection is passed on any more.
+   * Ends a subscription. If the sender of `match` is a unique name, such as `:1.42`, this name is no longer
+   * watched, even if another subscription has the same sender.
    */
   unwatch(match: Match): Promise<BusResult<undefined>> {
     return this.#watches.unwatch(match);
@@ -166,7 +166,7 @@ export class Bus<E extends Effect> {
     this.#connection?.lose(reason);
   }
 
-  /** Ends the bus for ever. The owner gets no more calls. */
+  /** Ends the bus for ever. No method of the owner is called any more. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#attemptTimer);

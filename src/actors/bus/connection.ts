@@ -108,9 +108,9 @@ export async function connectBus(
     const parts = privateParts(bus);
     parts.fields._nameOwners = REMEMBERS_NO_NAMES;
     skipBadMessages(parts.stream, messageMaxBytes);
-    // This call must come before `new BusConnection`. The `stream.read` of `PausableReading`, which is set
-    // there, then calls the one that is set here, but not during a pause. So a message that waits because of
-    // a pause does not count as late.
+    // This call replaces `stream.read`, and must come before `new BusConnection`, whose `PausableReading`
+    // replaces it once more. The newer `read` does not call the older one during a pause, so a message that
+    // waits because of a pause does not count as late. `connection` is set when a timer calls the function.
     reportLateMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
@@ -132,7 +132,7 @@ export class BusConnection {
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
   readonly #reading: PausableReading;
-  /** A function for each call that has no answer yet, which settles the call. */
+  /** The functions that settle the calls without an answer, one for each call. */
   readonly #pending = new Set<(outcome: BusResult<BusReply>) => void>();
   /** Resolves when the bus has answered our Hello. Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
@@ -179,6 +179,7 @@ export class BusConnection {
       return localError(errorText(error));
     }
     return new Promise((resolve) => {
+      // Nobody calls `settle` before `timer` is set.
       const settle = (outcome: BusResult<BusReply>): void => {
         if (!this.#pending.delete(settle)) return;
         clearTimeout(timer);
@@ -205,9 +206,9 @@ export class BusConnection {
   }
 
   /**
-   * Ends the connection if the bus has not greeted us yet. A later error needs no action. Either the
-   * stream has ended, which also causes the event `end` or `close`, or dbus-next has refused a message. If
-   * this message is a reply, its call ends at the deadline.
+   * Ends the connection if the bus has not greeted us yet. A later error needs no action, because it has
+   * one of two causes. If the stream has ended, the event `end` or `close` comes, too. If dbus-next has
+   * refused a message, the connection goes on; if this message is a reply, its call ends at the deadline.
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;

@@ -48,8 +48,8 @@ export class SignalPortions<Signal> {
     const wasFull = this.isFull;
     const portion = this.#waitingSignals.splice(0, PORTION_SIGNALS);
     this.#leftInTurn = PORTION_SIGNALS - portion.length;
-    // This portion has made `#leftInTurn` smaller, so the next turn must set it anew, even if no more
-    // signals wait then.
+    // `#leftInTurn` is too small for the next turn after a portion, so that turn must set it anew, even if
+    // no signal waits then.
     this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#passPortionOn()) : undefined;
     for (const { signal, bytes } of portion) {
       this.#waitingBytes -= bytes;

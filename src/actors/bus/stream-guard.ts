@@ -29,10 +29,12 @@ export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
   // For each message the parser calls `read` twice: for the 16 bytes of the header, and for the rest in one
   // piece.
   const read = stream.read.bind(stream);
+  /** The bytes of the present message that have been read and dropped. */
   let skippedBytes = 0;
   stream.read = (size?: number): unknown => {
     if (size === undefined || size <= messageMaxBytes) return read(size);
-    // The message is read in the pieces that are there, so that it is never in memory as a whole.
+    // The message is read in the pieces that are there, so that it is never in memory as a whole. After
+    // null, the parser requests the same size again at the next event `readable`.
     const chunk: unknown = read(Math.min(size - skippedBytes, stream.readableLength));
     if (chunk instanceof Buffer) skippedBytes += chunk.length;
     if (skippedBytes < size) return null;
@@ -46,7 +48,7 @@ export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
 /**
  * Calls `onLate` when a message has begun but not ended in time. dbus-next reads a message's header, then
  * its rest, and gets null until all bytes that it has requested are there. The handshake before the first
- * message is read byte by byte, and has a deadline of its own.
+ * message is read byte by byte, so it starts no timer here; it has a deadline of its own.
  */
 export function reportLateMessages(stream: Socket, deadlineMs: number, onLate: () => void): void {
   const read = stream.read.bind(stream);

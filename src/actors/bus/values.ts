@@ -30,8 +30,8 @@ export function plainValue(value: unknown): unknown {
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(plainValue);
-  // `instanceof` is not used here, because it is also true for a dictionary whose prototype is a Variant or
-  // a Buffer. The key `__proto__` causes such a prototype (see `dictionaryEntries`).
+  // A dictionary with the key `__proto__` may have a Variant or a Buffer as its prototype (see
+  // `dictionaryEntries`). `instanceof` would take such a dictionary for a Variant or a Buffer.
   if (isVariant(value)) return plainValue(value.value);
   // A copy is made, because a slice would keep the whole message in memory.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);

@@ -46,6 +46,7 @@ export class Watches {
 
   async unwatch(match: Match): Promise<BusResult<undefined>> {
     const rule = matchRule(match);
+    // The owner of a well-known name is still followed, because other matches may have the same sender.
     if (isUnique(match.sender)) this.#owners.delete(match.sender);
     if (!this.#ruleRequests.delete(rule)) return DONE;
     return this.#call(BUS_METHODS.removeMatch, [rule]);

@@ -85,15 +85,12 @@ export class Announcer {
     this.#isRoundRequested = false;
     const round = await this.#round();
     if (round.ok) return;
-    // If a round was requested meanwhile, a change may have caused the failure. The requested round makes
-    // the group anew.
+    // If a round was requested meanwhile, a change may have caused the failure, and the connection may be in
+    // order. Then the requested round makes the group anew.
     if (this.#isRoundRequested) this.#markOutdated();
     else this.#bus.reconnect(`avahi-daemon: ${busErrorText(round.error)}`);
   });
-  /**
-   * True if the interfaces could be read last time. Only the first of several failures in succession is
-   * logged.
-   */
+  /** True if the interfaces could be read last time. If they could not, a failure is not logged again. */
   #areInterfacesReadable = true;
 
   constructor(
@@ -175,9 +172,7 @@ export class Announcer {
     void this.#rounds.run();
   }
 
-  /**
-   * Succeeds even if nothing can be announced now. A later change or the timer will cause another round.
-   */
+  /** Succeeds even if nothing can be announced now. A later change or the timer causes another round. */
   async #round(): Promise<StepResult> {
     if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
     if (!this.#isAvahiRunning) return this.#reportWaiting('avahi-daemon is not running');
@@ -195,11 +190,11 @@ export class Announcer {
     if (!replaced.ok) return replaced;
     const announced = await this.#announce(port, places);
     if (announced.ok) return announced;
-    // If this round failed, the bus connection would be replaced (`#rounds`). Avahi would refuse the new
-    // connection's announcement, too, and the browser would forget all nodes.
+    // A missing permission is no failure of the round, because `#rounds` replaces the bus connection after a
+    // failure. Avahi would refuse again after that, and the browser would forget all nodes.
     if (isDbusError(announced.error, AVAHI_ERRORS.notPermitted)) return this.#announceNothing(NOT_PERMITTED);
     if (!isDbusError(announced.error, AVAHI_ERRORS.collision)) return announced;
-    // Another service of this same avahi-daemon has the name. A signal reports a collision on the network.
+    // A service of this same avahi-daemon has the name. A collision with another machine causes a signal.
     this.#nameCollided();
     return DONE;
   }
@@ -211,8 +206,8 @@ export class Announcer {
   }
 
   /**
-   * Reports the names if they have changed. An announcement for all interfaces stays the same when
-   * interfaces come and go, so Avahi reports nothing.
+   * Reports changed names, because Avahi does not always cause a report: an announcement for all interfaces
+   * stays the same when interfaces come and go.
    */
   #setInterfaceNames(names: string): void {
     const before = this.#interfaceNames;
@@ -260,7 +255,10 @@ export class Announcer {
     if (serviceText === this.#group?.serviceText) return DONE;
     const withdrawn = await this.#withdraw();
     if (!withdrawn.ok) return withdrawn;
-    // The group is set before Avahi makes it: if avahi-daemon ends meanwhile, `beginAnew` forgets the group.
+    /**
+     * `#group` is set before the call that makes the group, not after it. If avahi-daemon ends during the
+     * call, `beginAnew` forgets the group, and the end of the call does not bring it back.
+     */
     const group: Group = { serviceText, path: undefined, isEstablished: false };
     this.#group = group;
     const created = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);
@@ -278,11 +276,14 @@ export class Announcer {
     return committed.ok ? DONE : committed;
   }
 
+  /**
+   * A group that could not be freed is still announced, so it stays in `#group`. If a round was requested
+   * meanwhile, it tries to free the group again. If not, the connection ends (`#rounds`), and Avahi
+   * withdraws the group.
+   */
   async #withdraw(): Promise<StepResult> {
     const path = this.#group?.path;
     const freed = path === undefined ? DONE : await this.#bus.call(AVAHI_METHODS.free, [], { path });
-    // A group that could not be freed is still announced. A round that was requested meanwhile tries to free
-    // it again. Without such a round the connection ends (`#rounds`), and Avahi withdraws the group.
     if (!freed.ok) return freed;
     this.#group = undefined;
     return DONE;

@@ -24,9 +24,9 @@ import { KnownNodes } from './known-nodes.js';
 import type { NetworkInterface, NetworkInterfaces } from './places.js';
 
 /**
- * avahi-daemon usually answers at once, but on a busy board only after seconds. A call without an answer
- * ends the connection, and Avahi then withdraws the announcement. So the deadline is long. No client waits
- * for such a call.
+ * avahi-daemon usually answers at once, but on a busy board only after seconds. The deadline is long, since
+ * a call without an answer ends the connection, and Avahi then withdraws the announcement. A long deadline
+ * delays no client, because none waits for such a call.
  */
 const CALL_DEADLINE_MS = 20_000;
 const WATCHED_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
@@ -47,6 +47,7 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#link = link;
     const log: OwnerLink['log'] = (...line) => link.log(...line);
     const status: OwnerLink['status'] = (state, detail) => this.#reportStatus(state, detail);
+    // Nothing calls `ownName` or `status` before this constructor ends, so both may use what is set below.
     this.#nodes = new KnownNodes({
       publish: link,
       isTrusting: settings.trust,
@@ -133,8 +134,8 @@ export class Discovery implements BridgeActor, BusOwner {
   }
 
   /**
-   * Lets announcer and browser begin anew. Avahi forgets their requests when avahi-daemon or the connection
-   * ends.
+   * Lets announcer and browser begin anew, because Avahi forgets their requests when avahi-daemon or the
+   * connection ends.
    */
   #beginAnew(isAvahiRunning: boolean | undefined): void {
     this.#isAvahiRunning = isAvahiRunning;

@@ -70,7 +70,7 @@ export class Browser {
     if (isAvahiRunning) this.#browse();
   }
 
-  /** Forgets all services without a call to Avahi. */
+  /** Sends nothing to Avahi: it has forgotten the resolvers already, or does so when the connection ends. */
   forgetAll(): void {
     this.#services.clear();
     this.#hasLoggedTooMany = false;
@@ -145,7 +145,8 @@ export class Browser {
   }
 
   /**
-   * Finds the service by its key, because Avahi may send this signal before the resolver's path is known.
+   * Finds the service by its key, because Avahi may send this signal before the reply with the resolver's
+   * path.
    */
   #serviceFound(...values: Values<'iissssisqaayu'>): void {
     const [index, protocol, name, _type, _domain, host, _addressProtocol, address, port, txt, flags] = values;

@@ -53,7 +53,7 @@ export class ConfiguredNodes {
     void this.#round();
   }
 
-  /** Resolves when the child processes of all look-ups have ended. */
+  /** Resolves when the child processes in which names are looked up (`NameLookup`) have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timers.cancelAll();

@@ -1,6 +1,6 @@
-// Publishes each known node once. Also publishes the origins whose pages are trusted here, and the origins
-// to which this node's page may connect. Decides which services on the network and which nodes of the
-// configuration are one node.
+// Publishes each known node once. So this file decides when services on the network and nodes of the
+// configuration are one and the same node. It also publishes the origins whose pages are trusted here, and
+// the origins to which this node's page may connect.
 
 import { isIP } from 'node:net';
 import type { Collection } from '../../protocol/actor/collections.js';
@@ -44,8 +44,8 @@ export class KnownNodes {
   }
 
   /**
-   * To be called before each status is published. At a status that is not `up`, the journal drops all
-   * records by itself.
+   * To be called before each status is published. A status that is not `up` causes the journal to drop all
+   * records by itself, so this class only forgets their keys.
    */
   setIsUp(isUp: boolean): void {
     this.#isUp = isUp;
@@ -136,6 +136,7 @@ function configuredRecord({ url, answer, isReachable }: ConfiguredNode, ownPort:
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const portOfScheme = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;
   const port = url.port === '' ? portOfScheme : Number(url.port);
+  // `isIP` returns 0 if the host is a name. Its address is then the one that has answered.
   const address = isIP(host) === 0 ? answer?.address : host;
   // Nobody can use an address with HTTPS, because the certificate is for the name. The port tells HTTPS from
   // HTTP: the configuration allows HTTPS only at port 443, and HTTP only at other ports.

@@ -47,7 +47,7 @@ export function announcementPlaces(
   const interfacePlaces = interfaces
     .map((one) => interfacePlace(one, listening))
     .filter((place) => place !== undefined);
-  // Both exist if the node listens at the IPv4 wildcard and at IPv6 addresses of interfaces.
+  // Both kinds of places exist if the node listens at the IPv4 wildcard and at IPv6 addresses of interfaces.
   return wildcardPlace === undefined ? interfacePlaces : [wildcardPlace, ...interfacePlaces];
 }
 

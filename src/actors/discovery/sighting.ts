@@ -16,7 +16,10 @@ const VERSION_MAX_UNITS = 64;
 const PATH_MAX_UNITS = 256;
 /** The characters of a path, a query and a fragment (RFC 3986), as in `/ui?view=now#top`. */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
-/** A name below `.local`, such as `kitchen.local`. Any other name could lead out of this network. */
+/**
+ * A name below `.local`, such as `kitchen.local`. Any other name could lead out of this network. The part
+ * before `.local` has at most 248 characters, and its first and its last one are letters or digits.
+ */
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /** The networks whose addresses are of no use to other machines. */
@@ -123,8 +126,8 @@ function byFamily(one: string, other: string): number {
 }
 
 /**
- * The pairs of a TXT record, such as `path=/ui`, by key in lower case. If a key occurs several times, its
- * first pair counts (RFC 6763, 6.4).
+ * The pairs of a TXT record, such as `path=/ui`, by key in lower case. A key without `=` has an empty value.
+ * If a key occurs several times, its first pair counts (RFC 6763, 6.4).
  */
 function txtPairs(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();

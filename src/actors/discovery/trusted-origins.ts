@@ -1,7 +1,7 @@
 // Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
 // private addresses and names below `.local` are trusted, so that no announcement gives trust to a site of
-// the web. A machine of this network gains little by an announcement, because it can send requests to
-// the node anyway. This node's page may speak to the same origins, and to those of the configured nodes.
+// the web. A machine of this network gains little by an announcement, because this machine can send requests
+// to the node anyway. This node's page may speak to the same origins, and to those of the configured nodes.
 // Pure.
 
 import { isIP, isIPv6 } from 'node:net';
@@ -26,8 +26,8 @@ const PLAIN_NAME = /^[\w.-]{1,253}$/;
 export const HTTPS_PORT = 443;
 
 /**
- * The origins of the node's page that may be trusted, as browsers send them. None for a node with odio-api,
- * whose page cannot use this node.
+ * The origins from which the node's page may be trusted, written as browsers send them. None for a node with
+ * odio-api, whose page cannot use this node.
  */
 export function trustedOrigins(node: NodeRecord): readonly string[] {
   return originsAt(node, isPrivateHost);

@@ -88,8 +88,8 @@ interface DisplayedDevice {
 
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
-  // `distinctLabels` finds an entry by its `name`. So `name` is the address here, because no two devices
-  // share an address.
+  // `distinctLabels` tells entries apart by `name`. The address is used for it, because two devices may
+  // share a name, but no address.
   const labels = distinctLabels(
     devices.map(({ address, name }) => ({ name: address, label: name, addition: address })),
   );
@@ -109,7 +109,7 @@ function deviceEntities(
 ): readonly Draft[] {
   const key = `bluetooth_${address.replaceAll(':', '')}`;
   const deviceFilter = `selectattr('address', 'eq', '${address}')`;
-  // A forgotten device is not in the list. It counts as not connected.
+  // A device that the node has forgotten is no longer in the list, so it counts as not connected.
   const connectedExpression = `(${KNOWN_DEVICES_EXPRESSION}) | ${deviceFilter} | selectattr('connected') | list | length > 0`;
   const connectionFields = (connected: string, disconnected: string): EntityMembers => ({
     state_topic: topic,

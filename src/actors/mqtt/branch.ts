@@ -51,7 +51,7 @@ const COLLECTIONS_BY_KIND = {
   card: 'audio.cards',
 } as const satisfies Record<string, Collection>;
 
-/** The kinds of records that have topics or entities of their own under their names. */
+/** The kinds of records whose names in topics and entities are made unique. */
 type NamedKind = keyof typeof COLLECTIONS_BY_KIND;
 
 /** A kind of record to which requests refer. */
@@ -128,7 +128,7 @@ interface Row {
 
 export class Branch {
   readonly #rows = new Map<Collection, Map<string, Row>>();
-  readonly #names = new Map<Collection, UniqueNames>();
+  readonly #uniqueNames = new Map<Collection, UniqueNames>();
   /** The newest answer for each polled topic. */
   readonly polled = new Map<PolledTopic, string>();
   /** The health of each enabled child. */
@@ -148,10 +148,10 @@ export class Branch {
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
-    // `polled` and `served` stay: `polled` comes from requests, and no batch drops `served`.
+    // `polled` stays, because it comes from requests. `served` stays until a batch has a newer record.
     if (isWhole) {
       this.#rows.clear();
-      this.#names.clear();
+      this.#uniqueNames.clear();
       this.#health.clear();
     }
     for (const change of changes) this.#apply(change);
@@ -234,8 +234,8 @@ export class Branch {
   #apply(change: Change): void {
     if (change.kind === 'drop') {
       this.#rows.get(change.collection)?.delete(change.key);
-      // Only outputs, inputs and cards are in `#names`, and their keys are numbers.
-      this.#names.get(change.collection)?.release(Number(change.key));
+      // Only outputs, inputs and cards are in `#uniqueNames`, and their keys are numbers.
+      this.#uniqueNames.get(change.collection)?.release(Number(change.key));
       if (change.collection === 'backends') this.#health.delete(change.key);
     } else if (change.collection === 'backends') {
       const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
@@ -243,7 +243,7 @@ export class Branch {
     } else if (change.collection === 'served') {
       this.served = JSON.parse(change.json) as ServedRecord;
     } else if (COLLECTION_SPECS[change.collection].keeps === undefined) {
-      // Collections with `keeps` get no topics: actions become events (bridge.ts), and the rest is not used.
+      // Collections with `keeps` have actions, which become events (bridge.ts), or repeat what is elsewhere.
       this.#put(change.collection, change.key, change.json);
     }
   }
@@ -272,8 +272,8 @@ export class Branch {
   #uniqueName(collection: Collection, key: string, name: string): string {
     const mayShareNames = Object.values<Collection>(COLLECTIONS_BY_KIND).includes(collection);
     if (!mayShareNames) return name;
-    const names = this.#names.get(collection) ?? new UniqueNames();
-    this.#names.set(collection, names);
+    const names = this.#uniqueNames.get(collection) ?? new UniqueNames();
+    this.#uniqueNames.set(collection, names);
     return names.assign(Number(key), name);
   }
 

@@ -78,6 +78,7 @@ export class MqttBridge implements BridgeActor {
   #isStopped = false;
   /** The last reported reason why the node is not connected; '' while the branch is served. */
   #reportedReason = '';
+  /** The oddities at the last attempt: what is unusual in the password's file. Undefined if nothing is. */
   #loggedPasswordOddities: string | undefined;
   /** The hostname and the enabled children at the last check. The answer to `server` depends on them. */
   #serverFacts = '';
@@ -117,8 +118,8 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * The package `mqtt` could reconnect by itself, but its pause does not grow. The package would also
-   * neither read the password's file again nor probe the branch.
+   * The bridge itself reconnects, although the package `mqtt` could. The package's pause does not grow, and
+   * the package would neither read the password's file again nor probe the branch.
    */
   async #attemptUntilStopped(): Promise<void> {
     let failures = 0;
@@ -204,8 +205,8 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * No event reports a change of the polled topics, of the addresses in the device message, or of the
-   * broker's access list.
+   * Repeats itself, because no event reports a change of the polled topics, of the addresses in the device
+   * message, or of the broker's access list.
    */
   #pollAll(): void {
     void this.#poll('server');
@@ -257,8 +258,8 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * Oddities are what is unusual in the password's file (password-file.ts). Each attempt reads the file, so
-   * the log gets them only when they have changed.
+   * Each attempt reads the password's file (password-file.ts), so the log gets the file's oddities only when
+   * they have changed.
    */
   #logPasswordOddities(oddities: string | undefined): void {
     if (oddities !== undefined && oddities !== this.#loggedPasswordOddities)

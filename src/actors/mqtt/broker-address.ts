@@ -1,5 +1,6 @@
 // Decides how a broker is reached: its address, the user name and password, and the certificates. Each
-// attempt to connect reads the files again, because an administrator may have changed them.
+// attempt to connect reads the files of the password and of the certificates again, because an administrator
+// may have changed them.
 
 import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';

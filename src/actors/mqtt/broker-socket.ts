@@ -4,13 +4,14 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NameLookup } from '../name-lookup.js';
 
+/** The configuration allows no other schemes. */
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
 
 /**
  * The addresses of a name are tried one after the other. Each address except the last has this time to
- * answer. Node.js's own 250 ms are too short for a broker far away: the kernel repeats a lost first packet
- * only after 1 s. Four dead addresses take 8 s of the 10 s of `CONNECT_DEADLINE_MS` (broker.ts), so there is
- * still time for a fifth address.
+ * answer. Node.js's own 250 ms are too short: a broker far away may need longer, and the kernel repeats a
+ * lost first packet only after 1 s. Four dead addresses take 8 s of the 10 s of `CONNECT_DEADLINE_MS`
+ * (broker.ts), so there is still time for a fifth address.
  */
 const TIME_PER_ADDRESS_MS = 2_000;
 

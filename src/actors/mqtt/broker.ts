@@ -96,8 +96,8 @@ export class MqttConnection {
   /** The largest packet that the broker accepts. */
   #packetBytesMax = Number.POSITIVE_INFINITY;
   /**
-   * The bytes of all reads since a packet has ended. The read in which it has ended does not count, even if
-   * the next packet has begun in this read.
+   * The bytes of all reads since the last packet ended. The read in which that packet ended does not count,
+   * even if it also has the beginning of the next packet.
    */
   #unfinishedBytes = 0;
   /** The first reason for the end. */
@@ -118,6 +118,7 @@ export class MqttConnection {
       reconnectPeriod: 0,
       resubscribe: false,
       queueQoSZero: false,
+      // The other variants may need the package `worker-timers`, which our bundle leaves out.
       timerVariant: 'native',
       properties: { maximumPacketSize: PACKET_MAX_BYTES, receiveMaximum: IN_FLIGHT_MAX },
       log: () => undefined,
@@ -227,6 +228,7 @@ export class MqttConnection {
   ): Promise<Acknowledgement> {
     if (this.#isClosed) return Promise.resolve(ENDED);
     return new Promise((resolve) => {
+      // Nothing calls `settle` before `cancelDeadline` has its value.
       const settle = (answer: Acknowledgement, problem?: string): void => {
         if (!this.#pending.delete(settle)) return;
         cancelDeadline();
@@ -239,7 +241,7 @@ export class MqttConnection {
       );
       send((error, codes) => {
         // A subscription has a code for each of its topics. A publication has one topic and no `codes`, and
-        // its error has the code.
+        // its error has the code. The package never reports that the broker refuses an unsubscription.
         const refusal = error ? refusalIn(topics, codes ?? [reasonCodeOf(error)], ReasonCodes) : undefined;
         if (refusal !== undefined) settle(failed(refusal));
         else if (error) settle(ENDED, `the broker refuses ${packetName}: ${errorText(error)}`);
@@ -256,7 +258,8 @@ export class MqttConnection {
       if (this.#unfinishedBytes > PACKET_MAX_BYTES + READ_MAX_BYTES)
         this.cut(`the broker sent a message of more than ${PACKET_MAX_BYTES} bytes`);
     });
-    // The package does not pass on an error without a code. So this listener sets the reason for the end.
+    // The package passes on only those errors of the socket that have a `code`, such as `ECONNREFUSED`. This
+    // listener gets all errors, and sets the reason for the end.
     socket.on('error', (error) => {
       this.#reason ??= errorText(error);
     });

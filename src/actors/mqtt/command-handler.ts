@@ -55,7 +55,8 @@ export class CommandHandler {
         this.#refuse(message, unknownWord(text, wordsAt(relativeTopic)));
         continue;
       }
-      // The gateway would also refuse a body that is too long, but only after the request has waited.
+      // A text that is too long is never parsed, so it is in `invalidBody`. The gateway would also refuse
+      // it, but only after the request has waited.
       if (request.invalidBody !== undefined && isTooLongForBody(text)) {
         this.#refuse(message, BODY_TOO_LARGE);
         continue;

@@ -12,7 +12,7 @@ const WAITING_MAX = 256;
 /**
  * The largest sum of the sizes of all waiting requests (`WaitingRequest.size`). A command of a person has
  * some hundred characters. But body, topic, response topic and correlation data may have 64 KiB each, so two
- * such commands reach this sum. After parsing, a command needs up to 20 times as much memory.
+ * of the largest commands reach this sum. After parsing, a command needs up to 20 times its size in memory.
  */
 const WAITING_SIZE_MAX = 512 * 1024;
 /**
@@ -84,8 +84,8 @@ export class CommandQueues {
     this.#waiting.push(request);
     this.#runWaiting();
     if (this.#waiting.length <= WAITING_MAX) return true;
-    // Before this call, `WAITING_MAX` requests waited, and now one more waits. So `#runWaiting` has started
-    // none, and the new request is still the last.
+    // More than `WAITING_MAX` requests wait only if this call has neither replaced nor started one. So the
+    // new request is still the last.
     this.#waiting.pop();
     return false;
   }
@@ -125,8 +125,8 @@ export class CommandQueues {
   /**
    * The waiting request that the newer one makes needless; undefined if there is none. The older request is
    * removed, and the newer one goes to the end. So the requests between the two are carried out before this
-   * setting. In two cases this could be wrong, for instance set the volume of another output. Then the
-   * result is undefined, too:
+   * setting. In two cases this new order could, for instance, set the volume of another output. So in these
+   * cases the result is undefined, and nothing is replaced:
    * - One of the requests between the two, in the same queue, is a choice.
    * - The newer request is a choice, and a request of the same queue is between the two.
    */

@@ -78,7 +78,10 @@ function namedOperations(operation: OperationName): readonly NamedOperation[] {
   return change.kind === 'command' ? change.mqtt.map((name) => ({ ...name, operation, change })) : [];
 }
 
-/** With `by: 'topic-level'`, the name is the last level of the topic (`MqttName` in operations.ts). */
+/**
+ * With `by: 'topic-level'`, the name is the last level of the topic (`MqttName` in operations.ts). Any other
+ * name may have a `topic` of its own, such as `audio/server` for the member `output`.
+ */
 function templateOf({ by, name, topic, change }: NamedOperation): string {
   return by === 'topic-level' ? `${change.topic}/${name}` : (topic ?? change.topic);
 }
@@ -100,7 +103,7 @@ function isParameter({ name, change }: NamedOperation): boolean {
 
 /**
  * Relative to the node's topic. They match no topic that the node publishes, whatever the names of outputs
- * and players are.
+ * and players are: a published topic ends with the name, and a command's topic has a further level.
  */
 export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(
   ({ template }) => `${template.replaceAll(PARAMETER, '+')}/set`,
@@ -176,8 +179,8 @@ function plainValueRequest(
 /**
  * One request for each member of the object. One operation gets the whole payload instead in two cases:
  * - The payload is no object, has no member, or has an unknown member. The operation refuses it.
- * - Two members ask for the same operation. `startSleep` accepts `minutes` with `fade`, but
- *   `setOutputVolume` refuses `volume` with `delta`.
+ * - Two members ask for the same operation, which decides whether it accepts both: `startSleep` accepts
+ *   `minutes` with `fade`, but `setOutputVolume` refuses `volume` with `delta`.
  */
 function memberRequests(matched: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
   const { topic, params } = matched;
@@ -203,8 +206,8 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
     }
     return requests;
   }
-  // The operation of this member checks the whole payload. A member that is a parameter of the path cannot
-  // be used: its operation would refuse the request because the parameter is missing.
+  // The operation of this member checks the whole payload. A member that is a parameter of the path is not
+  // used: its operation would complain of the missing parameter, and not of the payload.
   const checkingMember = [...knownMembers, ...matched.members].find((member) => !isParameter(member));
   const wholePayload = json === undefined ? { invalidBody: payload } : { body: json };
   const request = { operation: checkingMember?.operation, params, ...wholePayload };

@@ -49,8 +49,8 @@ export class DeviceTopic {
   }
 
   /**
-   * The branch of another node that owns the device; undefined while this node owns it. Both nodes have the
-   * same identifier, because their machines have the same id.
+   * The branch of another node that owns the device; undefined while this node owns it. Two nodes share a
+   * device only if the id of their machines is the same, because the identifier is a hash of this id.
    */
   get otherOwner(): string | undefined {
     return this.#otherOwner;
@@ -65,8 +65,8 @@ export class DeviceTopic {
   received(text: string, otherOwner: string | undefined): void {
     const areEntitiesKnown = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
-    // While another node owns the device, this node publishes no device message. So `#retained` must have no
-    // entities: `RetainedTopics` would delay some of their topics until this node's next device message.
+    // `RetainedTopics` delays some topics of the retained entities until this node's next device message.
+    // While another node owns the device, there is no such message. So `#retained` must have no entities.
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
     // Our own text may be too long for `entitiesIn`, which then finds no entities. So a known text is not
     // parsed again.
@@ -87,8 +87,9 @@ export class DeviceTopic {
   }
 
   /**
-   * To be called when the retained message has changed, and regularly, because no event reports a change of
-   * the node's addresses. The next message depends on both, but the branch's fingerprint contains neither.
+   * The next message also depends on the retained message and on the node's addresses, which the branch's
+   * fingerprint does not contain. So this is to be called when the retained message has changed, and also
+   * regularly, because no event reports a change of the addresses.
    */
   rebuildLater(): void {
     this.#builtFromFingerprint = undefined;

@@ -68,7 +68,8 @@ interface SelectChoice {
 
 export function selectDraft({ control }: DisplayedNode, choice: SelectChoice): Draft {
   const { key, name, topic, labelsByName, stateMember, commandMember, style } = choice;
-  // An example: `{"hdmi":"TV"}[value_json.default_sink | default('')] | default('None')`.
+  // An example: `{"hdmi":"TV"}[value_json.default_sink | default('')] | default('None')`. The first
+  // `default` is for a missing member, the second for a name without a label.
   const labelExpression = `${jinjaTable(labelsByName)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;
   const stateFields = { state_topic: topic, value_template: ifJson(labelExpression, UNKNOWN), ...style };
   if (!control) {

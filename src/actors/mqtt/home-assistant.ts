@@ -18,6 +18,7 @@ export function deviceText(
   mac: string | undefined,
   entities: Entities,
 ): string {
+  // The order of the records must not change the text, because a changed text is published again.
   const entitiesByKey = [...entities].sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify({
     device: {
@@ -44,8 +45,8 @@ export function deviceText(
  * - Home Assistant removes an entity if a message has only the member `platform` for its key. If a key gets
  *   another platform, two messages are needed: the first removes the old entity, and the second adds the new
  *   one. So this function is called again after each message, until nothing changes.
- * - `isComplete` is false for a backend if `present` may lack some of its entities. Then the retained
- *   entities that `present` lacks stay.
+ * - `isComplete` is false for a backend if `present` may lack some of the backend's entities. Then those of
+ *   its retained entities that `present` lacks stay.
  */
 export function entitiesToPublish(
   present: Entities,
@@ -76,7 +77,8 @@ export function entitiesIn(text: string): Entities {
 
 /**
  * The first availability topic of a message, as in `"availability":[{"topic":"tonearm/living/status"`. It is
- * the status topic of the node's branch in all versions of tonearm.
+ * the status topic of the node's branch in all versions of tonearm. The group is the topic with its
+ * quotation marks, and may have escapes of JSON such as `\"`.
  */
 const FIRST_AVAILABILITY_TOPIC = /"availability":\[\{"topic":("(?:[^"\\]|\\.)*")/;
 const STATUS_LEVEL = '/status';

@@ -90,7 +90,8 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
  *   AwesomeVersion cannot compare. It begins with the latest version, or with the installed one if the
  *   latest is unknown.
  *
- * `version` is Home Assistant's function that makes an AwesomeVersion of a text.
+ * `version` is Home Assistant's function that makes an AwesomeVersion of a text. An AwesomeVersion that is
+ * not `valid` cannot be compared.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
@@ -151,7 +152,7 @@ export function daemonEntities(node: DisplayedNode): readonly Draft[] {
   return node.control ? [...states, refusedCommandEvent(node)] : states;
 }
 
-/** The label of any other child is its name with a capital first letter. */
+/** These children have labels of their own. Any other child's label is its capitalized name. */
 const CHILD_LABELS: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
 function childEntity({ topic }: DisplayedNode, child: ChildName): Draft {

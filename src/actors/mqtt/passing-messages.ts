@@ -32,8 +32,8 @@ export class PassingMessages {
   }
 
   /**
-   * The oldest message that the broker accepts; undefined if there is none. Older messages, which are too
-   * large for the broker, are dropped.
+   * The oldest message that the broker accepts; undefined if there is none. All older messages are too large
+   * for the broker, so they are dropped.
    */
   takeNext(
     accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean,

@@ -78,8 +78,8 @@ const LENGTH_S = `${METADATA}['mpris:length'] | default(0) | float(0) / 1000000`
 const DURATION = `([${LENGTH_S}] | select('gt', 0) | select('lt', 9007199254) | first | default(none))`;
 
 /**
- * `position` is the position at `position_updated_at`: while a track plays on, the topic is not published
- * anew. A card of Home Assistant computes the present position from both.
+ * `position` is the position at `position_updated_at`, because the topic is not published anew while a track
+ * plays on. A card of Home Assistant computes the present position from these two attributes.
  */
 const TRACK_ATTRIBUTES = [
   `'title': ${METADATA}['xesam:title'] | default('')`,

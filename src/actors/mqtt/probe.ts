@@ -22,8 +22,8 @@ const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
  */
 const ANSWER_MS = 5_000;
 /**
- * The retained messages count as read when none has come for this time. Other brokers send them before the
- * probe's own question and before the reply to an UNSUBSCRIBE. EMQX may send them after these, because a
+ * The retained messages count as read when none has come for this time. Most brokers send them before the
+ * probe's own question and before the reply to an UNSUBSCRIBE. But EMQX may send them after these, because a
  * process of its own sends them (docs/development/what-we-learnt.md).
  */
 export const QUIET_MS = 100;
@@ -80,8 +80,8 @@ class Probe {
   readonly #connection: BrokerConnection;
   readonly #retained = new Map<string, string>();
   /**
-   * The probe reads only what is in these branches or at `#deviceTopics`. A broker may also send topics that
-   * were not subscribed to.
+   * The probe reads only what is in these branches or at `#deviceTopics`, because a broker may also send
+   * topics that were not subscribed to.
    */
   readonly #branches: string[];
   readonly #deviceTopics: string[];
@@ -121,7 +121,7 @@ class Probe {
 
   /**
    * Ends the connection, and then makes the final result. Messages may still arrive after the last reply that
-   * `run` waits for. So it is only known now whether the broker has sent too much.
+   * `run` waits for. So only the end of the connection shows whether the broker has sent too much.
    */
   async finish(result: Result<RetainedState, ProbeError | Ended>): Promise<ProbeResult> {
     await this.#connection.end('the probe is over');
@@ -165,7 +165,7 @@ class Probe {
       return error.kind === 'ended' ? ENDED : refused(error.topics.join(', '), error.reason);
     }
     // The status uses QoS 1, because the owner's answer must not be lost. If the broker refuses this
-    // subscription, the probe goes on: a branch without a status counts as unclaimed.
+    // subscription, the probe goes on: a branch whose status it cannot read counts as unclaimed.
     await this.#connection.subscribe([status], { qos: 1 });
     const questionArrival = this.#arrivalOf(who, this.#topics.identifier);
     const answerArrival = this.#arrivalOf(status, ONLINE);
@@ -182,8 +182,8 @@ class Probe {
     const node = this.#retained.get(`${branch}/node`) ?? '';
     const isClaimed = node !== '' && this.#retained.get(status) === ONLINE;
     if (!isClaimed) return success({ node, isAlive: false, isLeftover: false });
-    // The claim may be left over from a node that lost its power, from a broker that lost its connections, or
-    // from our own earlier connection. Only an answer shows that the owner lives.
+    // The claim may be left over: if the node or the broker crashes, or if our own connection is lost, the
+    // status may stay `online`. Only an answer shows that the owner lives.
     if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
     const answer = await this.#waitFor(answerArrival);
     if (this.#isTooMuch || answer === 'ended') return ENDED;

@@ -18,8 +18,9 @@ export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: s
   const published = [...rowsById].find(([, row]) => row.publishedName === name);
   if (published === undefined) return name;
   const [id, { recordName }] = published;
-  // A request takes only a record's own name or its id. Of two records with the name `speaker`, one is
-  // published as `speaker #7`, which no request takes. The name `speaker` could mean both.
+  // A request takes only a record's own name or its id. If two records have the name `speaker`, they are
+  // published as `speaker` and `speaker #7`. No request takes `speaker #7`, and `speaker` could mean either
+  // record, so both need their ids.
   const isAlsoAnId = rowsById.has(name);
   const isShared = [...rowsById.values()].filter((row) => row.recordName === recordName).length > 1;
   const isUnambiguous = recordName === name && !isAlsoAnId && !isShared;

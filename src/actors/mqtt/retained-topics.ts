@@ -140,9 +140,9 @@ export class RetainedTopics {
   ): void {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();
-    // This node has waited for an answer to its own question. Meanwhile another node may have published the
-    // same question, and our status is the answer to it. The broker retains this status already, so without
-    // `republish` it would not be published.
+    // While the probe waited for an answer, another node may have published its own question, which our
+    // status must answer. The leftover claim has the same status, so without `republish` ours would not be
+    // published.
     if (isLeftover) this.republish(this.statusTopic);
     this.#refused.clear();
     const otherDeviceTopic = this.otherDeviceTopic(this.#retainedText(this.nodeTopic));
@@ -236,8 +236,9 @@ export class RetainedTopics {
 
   /** To be called when the broker has stored the text. */
   acknowledged({ topic, text }: Publication): void {
-    // If another node's device message came while ours was under way, the other node owns the device. If the
-    // broker has stored ours last, it sends ours back, and this node owns the device again.
+    // Another node's device message may have come while ours was under way. Then the other node owns the
+    // device. If the broker has stored ours after it, the broker sends ours back, and `receiveDevice` makes
+    // this node the owner again.
     const isDevice = topic === this.deviceTopic;
     if (isDevice && this.#device.otherOwner !== undefined) return;
     // If the topic was emptied while our message was under way, nobody knows what the broker has stored
@@ -284,8 +285,8 @@ export class RetainedTopics {
   }
 
   /**
-   * True if Home Assistant could not use the text before the next device message. An entity would read an
-   * emptied topic, or a default output that is not among the options of its select.
+   * True if Home Assistant could not use the text before the next device message. There are two cases: an
+   * entity reads the topic, which is to be emptied, or the default output is not among the select's options.
    */
   #mustWaitForDevice(topic: string, text: string): boolean {
     const { entities } = this.#device;

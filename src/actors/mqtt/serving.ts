@@ -232,7 +232,7 @@ export class Serving {
     const answer = await this.#connection.publish(topic, text, retain, correlation);
     this.#inFlight -= 1;
     const error = answer.ok ? undefined : answer.error;
-    // The next connection compares anew with what the broker retains. No passing message is sent again.
+    // Nothing is kept for the next connection, because it compares anew with what the broker retains.
     if (error?.kind === 'ended' || this.#state !== 'open') return;
     // The sender of a command chooses the answer's topic. A refusal of that topic concerns only the sender.
     const isOurTopic = isOfRound || this.#parts.topics.isInBranch(topic);

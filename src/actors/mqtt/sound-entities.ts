@@ -125,14 +125,15 @@ function volumeAndMute(node: DisplayedNode, audible: AudibleRecord): readonly Dr
 }
 
 /**
- * Home Assistant stores each change of the attributes, but it stores no attributes of more than 16 KiB. So
- * the streams beyond this number are left out.
+ * Home Assistant's history has no attributes of more than 16 KiB. So the streams beyond this number are left
+ * out.
  */
 const STREAMS_MAX = 16;
 
 /**
- * Makes the attribute `streams`. Each stream has its name, its output, and the machine that sends it. In
- * Jinja, a loop can set a value for the lines after it only in a `namespace`.
+ * Makes the attribute `streams`. Each stream has its name, its output, and the machine that sends it. If the
+ * topic is empty, `value_json` is not defined. `found` is a `namespace`, because Jinja forgets all other
+ * values that a round of a loop sets.
  */
 const STREAMS_TEMPLATE = [
   '{% set found = namespace(streams=[]) %}',

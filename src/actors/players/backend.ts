@@ -1,5 +1,4 @@
-// The players backend: decides which names of the bus are players, and hands each command to its player. What
-// one player does is in player.ts.
+// The players backend: decides which names of the bus are players, and hands commands to them (player.ts).
 
 import { type Clock, systemClock, Timers, within } from '../../host/clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
@@ -17,7 +16,7 @@ import { Player } from './player.js';
 import { playersToSilence, silence, silenceAll } from './silence.js';
 
 const PLAYERS_MAX = 32;
-/** More names are kept than there may be players. When a player goes, one that was left out is added. */
+/** More names are kept than there may be players, because one of the others is added when a player goes. */
 const NAMES_MAX = 128;
 /**
  * The shortest time between two updates of the set of players. A name whose owner changes all the time
@@ -169,6 +168,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   async #silenceOther(other: Player, playerThatBegan: Player): Promise<void> {
     other.beginning.withdraw();
     const answer = await silence(other, this.#runCommand);
+    // The readings end when the player leaves, and a player that has left is silent.
     if (answer.ok || other.readings.hasEnded) return;
     const fields = { name: other.busName, begins: playerThatBegan.busName, reason: answer.error.detail };
     this.#publish.log('warn', 'a player plays on beside another one', fields);
@@ -193,7 +193,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       // The bus gives 0 for a process of another container.
       this.#processesByOwner.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
     }
-    // While `#changedNames` is set, `up` still reads owners. Afterwards `up` itself updates the players.
+    // While `#changedNames` is set, `up` reads the owners, and then updates the players itself.
     if (this.#changedNames === undefined) this.#updatePlayersSoon();
   }
 

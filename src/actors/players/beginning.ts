@@ -1,8 +1,8 @@
 // Decides when it is certain that one player has begun to play, and which of two players has begun later.
-// If a signal comes during a reading, this first reading may have the state from before the signal. So a
-// second reading follows, and the beginning is certain only if the second one confirms it. If the second one
-// fails, the beginning counts as certain, too: nothing newer than the signal is known, and a third reading
-// may come late.
+// A signal may announce the beginning while a reading is under way. This reading may be older than the
+// signal, so a second one follows, and the beginning is certain only if the second one confirms it. If one
+// of the two fails, the beginning counts as certain, too: no reading is known to be newer than the signal,
+// and the next one may come late.
 
 import type { RepeatedReading } from './repeated-reading.js';
 

@@ -24,8 +24,8 @@ type PlayersBus = BusCaller<'players'>;
 type CommandFailure = Failure<Fault>;
 
 /**
- * The capability that a command needs. It is `can_control` for a command that is not listed. While the
- * player plays, `play_pause` needs `can_pause` instead (`neededCapability`).
+ * The capability that a command needs. A command that is not listed needs `can_control`. While the player
+ * plays, `play_pause` needs `can_pause`, not `can_play` (`neededCapability`).
  */
 const NEEDED_CAPABILITIES: Partial<
   Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>
@@ -155,7 +155,7 @@ function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | u
   // beginning of the list (MPRIS, `AddTrack`).
   if (isAppended) return ids.at(-1) ?? NO_TRACK;
   const id = ids.find((each) => each === reference) ?? ids.find((each) => lastSegmentOf(each) === reference);
-  // NO_TRACK and its last segment are for `add` alone: the new track then comes first in the list.
+  // Only `add` takes NO_TRACK or its last segment: the new track then comes first in the list.
   if (id !== undefined || command.do !== 'add') return id;
   const isBeginning = reference === NO_TRACK || reference === lastSegmentOf(NO_TRACK);
   return isBeginning ? NO_TRACK : undefined;

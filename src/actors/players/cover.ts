@@ -23,9 +23,9 @@ import type { Player } from './player.js';
  */
 const ANSWER_MAX_MS = 4_000;
 /**
- * There are at most 32 players (backend.ts), and the gateway has at most one unanswered request for each
- * of them (gateway/covers.ts). More requests are open only if some were answered with a timeout: they stay
- * open until the disk or the player answers. Only then this bound refuses requests.
+ * A request that was answered with a timeout stays open until the disk or the player answers. This bound
+ * refuses a request only while there are such open ones: there are at most 32 players (backend.ts), and the
+ * gateway has at most one unanswered request for each of them (gateway/covers.ts).
  */
 const OPEN_REQUESTS_MAX = 32;
 
@@ -42,7 +42,10 @@ const REMEMBERED_MS = 60_000;
 export const COVER_MAX_BYTES = 8 << 20;
 /** A web address becomes a header of the answer. A header must not be too long. */
 const LOCATION_MAX_CHARACTERS = 2048;
-/** The system opens no path with a longer URL: PATH_MAX is 4096 bytes, and each of them may become `%XX`. */
+/**
+ * A path has at most 4096 bytes (PATH_MAX), and each byte may become `%XX` in the URL. So the system cannot
+ * open the path of a longer URL.
+ */
 const URL_MAX_UNITS = 16 * 1024;
 /** Each character has 6 bits of the hash. With 132 bits, two covers never get the same tag by chance. */
 const TAG_CHARACTERS = 22;
@@ -52,7 +55,7 @@ const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBL
 
 /** The beginning of a WebP file is the longest: `RIFF`, four bytes of the file's length, and `WEBP`. */
 const LONGEST_BEGINNING_BYTES = 12;
-/** The beginnings of images, in hexadecimal digits: `474946383961` is `GIF89a`. */
+/** The beginnings of images, two hexadecimal digits per byte. Those of GIF are `GIF87a` and `GIF89a`. */
 const IMAGE_TYPES = [
   { type: 'image/jpeg', beginning: /^ffd8ff/ },
   { type: 'image/png', beginning: /^89504e470d0a1a0a/ },
@@ -147,7 +150,7 @@ class WebCovers {
   async cover(url: string, cachedTag: string | undefined): Promise<CoverAnswer> {
     const redirect = { location: url };
     const last = this.#lastFetchByUrl.get(url);
-    // An image with another tag than `cachedTag` is fetched again, because only its tag is remembered.
+    // Only the tag is remembered, not the image. So an image whose tag is not `cachedTag` is fetched again.
     if (last !== undefined && this.#clock.monotonic() < last.forgetAtMs) {
       if (last.tag === undefined) return redirect;
       if (last.tag === cachedTag) return 'unchanged';
@@ -183,8 +186,8 @@ async function readLongUrl(bus: BusCaller<'players'>, { owner }: CoverPlayer): P
 }
 
 /**
- * Undefined if no cover may be served. The network must not learn why. `ownUid`: the user of this process.
- * `cachedTag`: the tag of the cover that the caller has. Never rejects.
+ * Undefined if no cover may be served. The reason is not returned, because the network must not learn why.
+ * `ownUid`: the user of this process. `cachedTag`: the tag of the cover that the caller has. Never rejects.
  */
 export async function coverOf(
   url: string,

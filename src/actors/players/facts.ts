@@ -57,7 +57,7 @@ export function withPlayerProperties(facts: PlayerFacts, reported: PropertyRecor
 /** The position in microseconds; undefined if the player reports none. A negative position becomes 0. */
 export function positionIn(reported: PropertyRecord): number | undefined {
   const { Position } = readProperties(PLAYER_PROPERTIES, reported);
-  // A number beyond 2^53 is a bigint. No track is so long.
+  // A bigint is a number beyond 2^53. No track is so long, so a bigint counts as no position.
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }
 

@@ -15,7 +15,7 @@ const TEXTS_MAX_UNITS = 32 * 1024;
  * may take six bytes in JSON (`\u0001`), and the whole record must fit into one line of the event stream.
  */
 const TEXTS_MAX_BYTES = 80 * 1024;
-/** A longer URL of a cover usually contains the image. Such a URL is not kept, but read for each request. */
+/** A longer URL of a cover is not kept, but read for each request. Usually it contains the image. */
 const KEPT_URL_MAX_UNITS = 8192;
 
 /** An object path of D-Bus, such as `/` or `/org/videolan/vlc/playlist/7`. */
@@ -55,8 +55,8 @@ export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata 
 }
 
 /**
- * A new title alone does not mean a new track, because the title of a radio stream changes with each song. A
- * new title with a new length means a new track, because some players have no ids, or one id for all tracks.
+ * Some players have no ids, or one id for all tracks. So a new title with a new length means a new track,
+ * even if the id is the same. A new title alone does not: a radio stream has a new one for each song.
  */
 export function isSameTrack(a: Metadata, b: Metadata): boolean {
   const hasOtherTitle = a.texts['xesam:title'] !== b.texts['xesam:title'];

@@ -18,7 +18,7 @@ export class PlayerSignals {
   readonly #timers: Timers<'pause'>;
   readonly #limit = new RateLimit(SIGNALS_MAX_PER_SECOND);
 
-  /** `onResumed`: called when the subscription has begun again. Signals may have been missed before. */
+  /** `onResumed`: called when the subscription begins again. Signals may have been missed in the pause. */
   constructor(
     owner: string,
     bus: Pick<Bus<'players'>, 'watch' | 'unwatch'>,

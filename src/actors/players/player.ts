@@ -115,6 +115,7 @@ export class Player {
     this.#methods = playerMethods(owner);
     this.#listener = listener;
     this.#isOlderThanBackend = isOlderThanBackend;
+    // `readings` is set last, because the first reading needs the other fields. No callback runs earlier.
     this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.request());
     // The subscription comes first, so that a change during the first reading causes another reading.
     this.#signals = new PlayerSignals(owner, bus, clock, () => {
@@ -123,7 +124,6 @@ export class Player {
     });
     this.tracklist = new Tracklist(owner, bus, clock, () => this.#publishSoon());
     this.#playerctldCheck = this.#stopIfPlayerctld();
-    // The first reading begins here, and uses the fields above.
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
@@ -143,9 +143,7 @@ export class Player {
     return answered.every((isAnswered) => isAnswered);
   }
 
-  /**
-   * In microseconds. If the position cannot be read, it is reckoned. Undefined if the player has no position.
-   */
+  /** In microseconds; reckoned if it cannot be read. Undefined if the player has no position. */
   async readPosition(): Promise<number | undefined> {
     const read = await this.#bus.call(this.#methods.get, [PLAYER_INTERFACE, 'Position'], CALL_OPTIONS);
     const positionUs = read.ok ? positionIn({ Position: read.value }) : undefined;
@@ -169,7 +167,7 @@ export class Player {
     if (this.isPlaying && !this.#timers.has('clock')) this.#checkClockLater();
   }
 
-  /** If the node's date has changed, the record gets a new anchor, so its text differs and is published. */
+  /** If the node's date was set, `currentAnchor` changes. So the record differs, and is published. */
   #checkClockLater(): void {
     this.#timers.set('clock', CLOCK_CHECK_MS, () => {
       if (this.isPlaying) this.publishNow();
@@ -219,9 +217,9 @@ export class Player {
   }
 
   /**
-   * The position may have changed even if `POSITION_PROPERTIES` have the same values as before: a track
-   * begins again, or one track without an id follows another. An invalidated property has a new value, which
-   * the signal lacks.
+   * A signal with one of `POSITION_PROPERTIES` causes a reading even if the value is the same as before: a
+   * track may have begun again, or one track without an id may have followed another. So does a signal with
+   * an invalidated property, because the signal lacks its new value.
    */
   #applyChangedProperties(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
@@ -262,8 +260,8 @@ export class Player {
     if (this.readings.hasEnded) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
-      // If a signal during this reading has announced that the player plays, the next reading should confirm
-      // it, but may be late. So the beginning counts as certain now (beginning.ts): `publishNow` reports it.
+      // If a signal has announced that the player plays, the reading that should confirm it may be late now.
+      // So `publishNow` does not wait: after a failed reading the beginning is certain (beginning.ts).
       this.#publishSoon();
       return false;
     }
@@ -271,7 +269,7 @@ export class Player {
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));
-    // The reading is applied before the wait below. Otherwise it could undo a change that comes meanwhile.
+    // The reading is applied before the wait below. Later it could undo what a signal changes in the wait.
     if (!this.isKnown) await within(this.#clock, FIRST_ANSWERS_WAIT_MS, this.#firstAnswers());
     if (this.readings.hasEnded) return false;
     this.isKnown = true;

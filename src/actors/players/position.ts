@@ -45,7 +45,7 @@ export class ReckonedPosition {
    */
   #movesUnannounced = false;
 
-  /** `readAgain` must cause a reading of the player, whose position the caller passes to `applyReading`. */
+  /** `readAgain` must cause a reading of the player. The caller passes the position to `applyReading`. */
   constructor(clock: Clock, readAgain: () => void) {
     this.#clock = clock;
     this.#readAgain = readAgain;
@@ -111,9 +111,9 @@ export class ReckonedPosition {
    *
    * A phone's player (mpris-proxy) repeats the position of its last signal at each reading, although the
    * track plays on. A player counts as such a one if its position has never moved without a signal. While it
-   * plays, a repeated position is outdated, and no jump. The reading at the track's end is an exception: a
-   * player that reports whole seconds may have begun the track again, and may really be at the second of its
-   * last signal.
+   * plays, and the reckoned position is reliable, a repeated position is outdated, and no jump. The reading
+   * at the track's end is an exception, because the track may have begun again. If the player reports whole
+   * seconds, it may then really be at the second of its last signal.
    */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();

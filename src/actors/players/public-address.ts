@@ -26,16 +26,19 @@ const SPECIAL_V4 = [
   '240.0.0.0/4',
 ];
 
-/** Loopback, mapped, unique local, link-local and multicast addresses are outside of this network. */
+/** Loopback, IPv4-mapped, unique local, link-local and multicast addresses are outside of this network. */
 const GLOBAL_V6 = ['2000::/3'];
 
 /**
  * `2001::/23` is for protocols of the IETF, such as Teredo. `2002::/16` is for 6to4. The addresses of Teredo
- * and 6to4 contain an IPv4 address. The other two networks are for documentation.
+ * and 6to4 contain an IPv4 address, which may be private. The other two networks are for documentation.
  */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-/** NAT64's well-known prefix. The last 32 bits are an IPv4 address: `64:ff9b::c0a8:105` is 192.168.1.5. */
+/**
+ * NAT64's well-known prefix. The last 32 bits are an IPv4 address in two pairs of bytes: `64:ff9b::c0a8:105`
+ * is 192.168.1.5. The shortest spelling omits the first pair if it is 0: `64:ff9b::105` is 0.0.1.5.
+ */
 const NAT64_ADDRESS = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
@@ -64,7 +67,7 @@ export function isPublic(address: string, ownNetworks: readonly string[]): boole
 function ipv4BehindNat64(address: string): string | undefined {
   const match = NAT64_ADDRESS.exec(shortestSpelling(address));
   if (match === null) return undefined;
-  // The shortest spelling omits the first pair of bytes if it is 0. The pair `c0a8` gives 192 and 168.
+  // The pair `c0a8` gives 192 and 168.
   const [, firstPair = '0', lastPair = '0'] = match;
   const pairsOfBytes = [firstPair, lastPair].map((digits) => Number.parseInt(digits, 16));
   return pairsOfBytes.flatMap((pair) => [pair >> 8, pair & 255]).join('.');

@@ -37,8 +37,8 @@ export class RepeatedReading {
   }
 
   /**
-   * While this is true, a caller that gets a change of the state must call `request`. Nobody knows whether
-   * the change or the reading is newer.
+   * While this is true, a caller that gets a change of the state must call `request`, because nobody knows
+   * whether the change or the reading is newer.
    */
   get isUnderWay(): boolean {
     return this.#isUnderWay;

@@ -24,7 +24,10 @@ const IDS_MAX = 20_000;
  * usual track has 300 units.
  */
 const LIST_MAX_UNITS = 256 * 1024;
-/** While an album is added, a player sends signals for each track. A reading of a long list costs 50 ms. */
+/**
+ * This pause is long, because a player sends signals for each track of an album that is added, and a reading
+ * of a long list costs 50 ms.
+ */
 const READ_PAUSE_MS = 500;
 /** VLC 3.0 sends its signals from an interface whose name lacks the beginning (`org.mpris.`). */
 const END_OF_TRACKLIST_INTERFACE = 'MediaPlayer2.TrackList';
@@ -119,7 +122,7 @@ export class Tracklist {
 
 /** The first tracks of the list, up to `LIST_MAX_UNITS`. */
 function boundedTracks(ids: readonly string[], described: readonly TrackMetadata[]): Track[] {
-  // A player may send the metadata of more tracks than it was asked for.
+  // A player may send the metadata of more tracks than were requested.
   const asRequested = described.slice(0, ids.length);
   const metadataById = new Map(asRequested.map((metadata) => [metadata['mpris:trackid'], metadata]));
   const tracks: Track[] = [];

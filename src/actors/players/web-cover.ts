@@ -19,8 +19,9 @@ const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 const ADDRESSES_MAX = 16;
 /**
  * The addresses of a name are tried one after the other. Each address except the last has this time to
- * answer. Node.js's usual 250 ms are too short for a server far away: the kernel repeats a lost first packet
- * only after 1 s. After two dead addresses there is still time for a third within `FETCH_MAX_MS`.
+ * answer. Node.js's usual 250 ms are too short for a server far away, and for a lost first packet, which the
+ * kernel repeats only after 1 s. After two dead addresses there is still time for a third within
+ * `FETCH_MAX_MS`.
  */
 const TIME_PER_ADDRESS_MS = 1_500;
 
@@ -93,7 +94,8 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
   const lookup: LookupFunction = (_host, _options, callback) => callback(null, withFamilies);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
   // TypeScript's type of a request's options lacks some of the options here. They are accepted if they are
-  // spread from a variable, but not if they stand in the literal below.
+  // spread from a variable, but not if they stand in the literal below. `rejectUnauthorized` is true even if
+  // the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
   const socketOptions = {
     lookup,
     rejectUnauthorized: true,

@@ -65,8 +65,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** Why there is no bus; undefined while there is one. */
   #absence: string | undefined = 'not connected yet';
   /**
-   * The action of the command that is under way; undefined if no command is. The action is forgotten after
-   * the command, because a logind that has accepted an action refuses further actions itself.
+   * The action of the command that is under way; undefined if no command is. It need not be remembered
+   * longer: after logind has accepted an action, logind itself refuses further ones.
    */
   #requestedAction: PowerAction | undefined;
   /**
@@ -82,8 +82,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * The backend is up only once it gets the signals of new jobs of the targets: such a job is the proof that
-   * `#isAccepted` needs.
+   * The backend is up only once it gets the signals of new jobs of the targets. If logind's reply to an
+   * order is lost, only such a job proves that logind has accepted the order (`#isAccepted`).
    */
   async up(): Promise<void> {
     const { interface: iface, member } = SYSTEMD_SIGNALS.jobNew;
@@ -160,8 +160,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     ]);
     if (!availability.ok) return questionFault(availability.error);
     if (!inhibitors.ok) return questionFault(inhibitors.error);
-    // Locks are checked first, because logind answers `challenge` instead of `yes` while another user has a
-    // lock.
+    // While another user has a lock, logind answers `challenge` instead of `yes`. Locks are checked first,
+    // so that the client gets `inhibited` then, and not `not-granted`.
     const locks = blockingLocks(inhibitors.value);
     if (locks.length > 0) return inhibitedFault(row, locks);
     if (availability.value !== 'yes') return notGrantedFault(row, availability.value);
@@ -178,8 +178,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
    * True if logind has accepted an order although no reply has arrived: during a shutdown systemd stops
    * logind and the bus (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The proof is the
    * job of the action's target, which systemd announces before logind can reply. An error that logind itself
-   * has sent is a refusal, even after such a job: then somebody else has started the target. The client
-   * still gets its answer, because the gateway waits for it before the daemon ends (gateway/shut-down.ts).
+   * has sent is a refusal, even after such a job: then somebody else has started the target. The client gets
+   * its answer although the shutdown has begun, because the gateway waits for this answer before the daemon
+   * ends (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasLogindEnded = error.kind === 'dbus' && error.name === LOGIND_ERRORS.noReply;
@@ -188,6 +189,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 }
 
+/** A lock of logind: what it forbids, who has it, why, its mode, the user's id, and the process's id. */
 type Inhibitor = Values<'a(ssssuu)'>[0][number];
 
 /** Another program's text is cut to this length before a client gets it. */
@@ -202,8 +204,8 @@ const NAMED_MAX_INHIBITORS = 5;
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
 /**
- * The locks that forbid a shutdown. Those of our own user count, too, although logind before 257 ignores
- * them: an upgrade script may have such a lock while the node must stay up.
+ * The locks that forbid a shutdown. Those of our own user count, too, because an upgrade script may have
+ * such a lock while the node must stay up. logind before 257 would ignore them.
  */
 function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(

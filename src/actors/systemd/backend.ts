@@ -30,7 +30,7 @@ type UnitTarget = Result<WatchedUnit, Fault>;
 
 /**
  * The unit of a command, or why the command is refused. The answer for a unit that is not watched is always
- * the same, whether the unit exists or not. Units of the system are read-only.
+ * the same, so that clients cannot find out whether the unit exists. Units of the system are read-only.
  */
 export function commandTarget(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
@@ -45,7 +45,7 @@ function noSuchUnit({ scope, unit }: SystemdCommand): Failure<Fault> {
 }
 
 const NO_OPTIONS = {};
-/** The first argument says what calls may change: nothing on the system's bus, units on the user's. */
+/** The first argument of `Bus` is what calls on this bus may change. */
 const BUSES = {
   system: (owner: BusOwner) => new Bus('none', NO_OPTIONS, owner),
   user: (owner: BusOwner) => new Bus('units', NO_OPTIONS, owner),
@@ -91,9 +91,9 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     // All other commands are for units of the user, which have a follower. This check is for the compiler.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // The command's change must be published before the answer. Without these calls it could be published
-    // later, because changes are gathered, and during a reload the follower reports no changes. The table
-    // always has the unit, and `?? unit` is for the compiler.
+    // The command's change must be published before the answer. `#unitsChanged` is called, because the
+    // follower reports no changes during a reload; `publishNow` is called, because changes are gathered. The
+    // table always has the unit, so `?? unit` is only for the compiler.
     this.#unitsChanged(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;

@@ -74,7 +74,7 @@ export class ServicePublisher {
   readonly #absences: Map<UnitScope, string | undefined>;
   /** The last logged problem with each unit's files, by unit key, so that it is logged only once. */
   readonly #loggedProblems = new Map<string, string | undefined>();
-  /** `up`, or the detail of the last published status; undefined before the first. */
+  /** The last published status: `up`, or the detail of `connecting`. Undefined before the first status. */
   #publishedStatus: string | undefined;
 
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
@@ -95,8 +95,8 @@ export class ServicePublisher {
   }
 
   /**
-   * `absence` is what `absenceOf` returns from now on. A call with undefined may make the backend `up`, and
-   * then publishes all units, so `changed` must have been called for each unit of the scope before it.
+   * `absence` is what `absenceOf` returns from now on. If it is undefined, the backend may become `up`, and
+   * all units are then published. So `changed` must first have been called for each unit of the scope.
    */
   setAbsence(scope: UnitScope, absence: string | undefined): void {
     this.#absences.set(scope, absence);
@@ -110,8 +110,8 @@ export class ServicePublisher {
   }
 
   /**
-   * Publishes at once, for a change that must precede an answer. The gateway ignores a text that has not
-   * changed.
+   * Publishes at once, for a change that must precede an answer. The record need not have changed, because
+   * the gateway ignores a text that it has already.
    */
   publishNow(unit: WatchedUnit): void {
     this.#timers.cancel(unit.key);

@@ -47,7 +47,7 @@ export const NOTHING_RAN: RunFacts = {
 
 /** The facts of the run, and facts that come only by readings, not by signals. */
 export interface UnitFacts extends RunFacts {
-  /** The primary name. systemd uses this name even if the unit is followed by an alias. */
+  /** The primary name. systemd uses this name even if the unit is followed under an alias. */
   readonly id: string;
   readonly names: readonly string[];
   readonly description: string;
@@ -71,8 +71,8 @@ export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFact
   const hasStarted = startedUs !== undefined && startedUs > 0;
   const activeState = unit.ActiveState ?? facts.activeState;
   const isMetNow = ConditionResult === true || !wasChecked;
-  // A reset, from `failed` to `inactive`, changes the time of the state, but not the time at which the run
-  // ended (systemd 252).
+  // When a run ends, both times become the same. A later reset, from `failed` to `inactive`, changes only
+  // the time of the state (systemd 252).
   const isResetNow = activeState === 'inactive' && stateChangedUs !== endedUs;
   return {
     ...facts,
@@ -116,7 +116,7 @@ export interface FileReading {
 }
 
 export interface FollowedUnit {
-  /** The name by which the unit is followed, perhaps an alias. */
+  /** The name under which the unit is followed, perhaps an alias. */
   readonly name: string;
   /** The facts of the last reading, and of the signals since then. */
   readonly facts: UnitFacts;
@@ -142,7 +142,7 @@ interface FollowedUnitEntry {
   signalCount: number;
   /**
    * True if the last reading found the unit loaded and at rest, but found no file of it. A broken link to a
-   * drop-in causes this. The missing file does not mean then that the unit is gone.
+   * drop-in causes such a reading. A missing file then does not mean that the unit is gone.
    */
   isLoadedWithoutFile: boolean;
 }
@@ -184,13 +184,13 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
-    // A fact that a reading lacks is not known any more. Readings lack the facts of a service, unless the
-    // owner's interest is `verdicts` (follower.ts). Of these facts, the other owners use only the result,
-    // which signals bring. So the result stays.
+    // A fact that a reading lacks is not known any more. Only the result stays, because readings bring the
+    // facts of a service only for the interest `verdicts` (follower.ts). For the interest `runs`, signals
+    // bring the result, and no other fact of a service is used.
     const reading = updatedFacts({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
     // If a signal has come during the reading, the values that were read may be older than the signal's. The
-    // facts of the run then stay as they are. If they have changed since the signal, another one will come.
+    // facts of the run then stay as the signal has set them. A later change of them brings another signal.
     const wasOvertaken = entry.signalCount !== countBefore;
     const merged = wasOvertaken ? { ...facts, id, names, description, loadState } : reading;
     entry.unit = { ...entry.unit, facts: merged, isKnown: true };

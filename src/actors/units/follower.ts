@@ -71,7 +71,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
     // Signals bring the result of a run that is followed. Only `verdicts` also needs results of other runs,
-    // which must be read. UNIT_INTERFACE has no results, so all interfaces ('') are read.
+    // which must be read. UNIT_INTERFACE has no results, so for `verdicts` all interfaces ('') are read.
     const readInterface = plan.interest === 'verdicts' ? '' : UNIT_INTERFACE;
     this.#reader = new UnitReader(this.bus, this.table, readInterface);
   }
@@ -179,7 +179,10 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     });
   }
 
-  /** To be called when everything has been read. Changes stay muted if the next reload has begun. */
+  /**
+   * To be called when everything has been read. If the next reload has begun, its timer runs, and changes
+   * stay muted until everything is read once more.
+   */
   #unmuteUnlessReloading(): void {
     this.#isMuted = this.#timers.has('reload');
   }
@@ -214,7 +217,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#failures = 0;
     this.#unmuteUnlessReloading();
     this.waits.recheck();
-    // The owner is up even if a reload has begun. All units are read and reported again after the reload.
+    // The owner is up even if a reload has begun, because all units are read and reported again after it.
     this.#owner.up();
     this.#endMissedJobs(awaited);
   }
@@ -229,8 +232,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   async #readAll(): Promise<BusResult<undefined>> {
     const read = await this.#reader.readUnits(this.table.names);
     if (!read.ok) return read;
-    // Signals have a unit's primary name. If the unit is followed by an alias, this name is known only now.
-    // So it is watched now, and the unit is read again, because earlier signals may have been missed.
+    // Signals have a unit's primary name. If the unit is followed under an alias, its primary name is known
+    // only now, and its signals can be watched only now. The unit is then read again, because earlier
+    // signals may have been missed.
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return read;
     const ids = aliases.map(({ facts }) => facts.id);

@@ -12,9 +12,10 @@ const MESSAGE_MAX_UNITS = 4096;
 /** The priority of an entry without one. journalctl assumes the same priority. */
 const INFO_PRIORITY = 6;
 /**
- * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`. They begin
- * with any control character (`\p{Cc}`) except line breaks, tabs and carriage returns. Programs use a
- * carriage return to rewrite a line of progress: the `[d` of `\r[download] 5%` is no sequence.
+ * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`: a control
+ * character (`\p{Cc}`), `[`, perhaps numbers, and a last character such as `m`. The control character is no
+ * line break, tab or carriage return. Programs use a carriage return to rewrite a line of progress, and the
+ * `[d` of `\r[download] 5%` is no sequence.
  */
 const ESCAPES = /(?![\n\t\r])\p{Cc}\[[\d;:?]*[@-~]/gu;
 /** All control characters except line breaks and tabs. */

@@ -38,7 +38,7 @@ export type JournalFolders = Readonly<Record<UnitScope, readonly string[]>>;
 
 /**
  * `/run` has the files in memory, and `/var` has those on the disk. An ordinary user may read the logs of
- * his own units on the disk (docs/http-api.md, "Logs of units"). So the disk is checked only for units of
+ * his own units on the disk (docs/http-api.md, "Logs of units"). So `/var` is checked only for units of
  * the system.
  */
 const JOURNAL_FOLDERS: JournalFolders = {
@@ -47,7 +47,7 @@ const JOURNAL_FOLDERS: JournalFolders = {
 };
 
 const NO_ENTRIES = '[]';
-/** journalctl prints these words if it is not allowed to open any file. */
+/** journalctl prints these words if it is allowed to open none of the files. */
 const FORBIDDEN = /insufficient permissions/;
 const NOT_READABLE = failure(
   'not-granted',
@@ -75,10 +75,10 @@ export class UnitLogs {
   }
 
   /**
-   * True if systemd has logged that the unit, which must be one of the user, was stopped during the run
-   * `invocation`. The start of a oneshot unit is done when its script has ended. So a stop of such a unit
-   * counts only if its start was not done. The result is false, too, if the journal cannot be read in time,
-   * or has nothing about the run.
+   * True if systemd has logged that the unit was stopped during the run `invocation`. The unit must be one
+   * of the user. The start of a oneshot unit is done when its script has ended, and a stop after that does
+   * not count. The result is false, too, if the journal cannot be read in time, or has nothing about the
+   * run.
    */
   async wasStopped(invocation: string, isOneshot: boolean): Promise<boolean> {
     // journalctl combines matches of the same field by OR, and matches of different fields by AND. These
@@ -136,7 +136,7 @@ export class UnitLogs {
 
 /**
  * The arguments that need a reason:
- * - `--user-unit` without `--user`, because `--user` leaves the system's file out. If the node keeps its
+ * - `--user-unit` without `--user`, because `--user` leaves `system.journal` out. If the node keeps its
  *   journal in memory, or the user's id is below 1000, the messages of the user's units are in this file.
  * - `--all`, because without it long fields are null.
  * - `--namespace=*`, because a unit with `LogNamespace=` writes to files of its own. The usual files have
@@ -159,9 +159,11 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
 /** `folders` are those of the unit's scope in `JournalFolders`. */
 async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise<Answer> {
   const { code, signal, message: errorMessage, stdout, stderr } = end;
-  // There are four cases. journalctl was not started: `code` is the system's reason, such as `ENOENT`. Its
-  // output was too long: `isCut`. It has ended well. Or it has ended with an error: `code` is its exit
-  // status, or `signal` is set.
+  // There are four cases:
+  // - journalctl was not started. `code` is the system's reason, such as `ENOENT`.
+  // - Its output was too long (`isCut`).
+  // - It has ended well (`hasEndedWell`).
+  // - It has ended with an error. `code` is its exit status, or `signal` is set.
   const isCut = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
   if (typeof code === 'string' && !isCut)
     return failure('refused', `journalctl cannot be started: ${errorMessage}`);
@@ -169,6 +171,7 @@ async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise
   const hasOutput = hasEndedWell || isCut;
   const text = hasOutput ? logText(stdout) : NO_ENTRIES;
   if (text !== NO_ENTRIES) return success({ text });
+  // journalctl may end well and print nothing although it was not allowed to open a file.
   const isForbidden = hasEndedWell ? await hasHiddenFile(folders) : FORBIDDEN.test(stderr);
   if (isForbidden) return NOT_READABLE;
   if (hasEndedWell) return success({ text: NO_ENTRIES });

@@ -30,7 +30,7 @@ export type Interest = 'state' | 'runs' | 'verdicts';
 
 /**
  * Up to this number of units, each unit of a follower has two rules of its own. If there are more units, two
- * rules are for all units of the manager. A bus refuses more than 512 rules of one connection.
+ * rules are for all units of the manager, because a bus refuses more than 512 rules of one connection.
  */
 const OWN_RULES_MAX_UNITS = 100;
 
@@ -45,10 +45,11 @@ const PROPERTY_CHANGES: Match = {
 
 /**
  * The match rules for the units with these names. Signals have a unit's primary name, so the rules of an
- * alias match no signal, and follower.ts adds those of the primary name. Measured for a start, a restart
+ * alias match no signal, and follower.ts adds the rules of the primary name. Measured for a start, a restart
  * and a stop of one unit: its own rules cost 17 kB of messages, rules for all units 38 kB.
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
+  // `arg0` is a signal's first argument: the interface of the changed properties, or a removed unit's name.
   const interfaceFilter = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
   const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
   if (names.length > OWN_RULES_MAX_UNITS)
@@ -60,8 +61,8 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
 }
 
 /**
- * Subscribes to units and the manager. If this resolves to an error, no signals will come, because a manager
- * sends signals only after the call of Subscribe.
+ * Subscribes to units and the manager. After an error it must be called again, because a manager sends
+ * signals only after the call of Subscribe.
  */
 export async function subscribe(
   bus: ReadingBus,
@@ -90,8 +91,8 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
 }
 
 /**
- * A group of this number of units is read at a time. Each unit takes at most two calls, and a connection
- * allows 256 calls at a time. Commands, and groups of other readings, need some of these calls, too.
+ * A group of this number of units is read at a time. The number is small, because each unit takes up to two
+ * of the 256 calls that a connection allows at a time. Commands and other readings need some of them, too.
  */
 const READINGS_AT_ONCE = 8;
 
@@ -161,7 +162,10 @@ export class UnitReader {
   }
 }
 
-/** The bus answers so in place of a manager that it could not start in time. */
+/**
+ * The bus's error if it could not start the manager in time. The class above may use this constant, because
+ * a reading begins only after this file has been loaded.
+ */
 const BUS_TIMED_OUT = 'org.freedesktop.DBus.Error.TimedOut';
 
 /**
@@ -187,6 +191,7 @@ function isAboutOneUnit(error: BusError): boolean {
   return error.name.startsWith('org.freedesktop.systemd1.') || ONE_UNIT_ERRORS.includes(error.name);
 }
 
+/** The errors about one unit that do not have systemd's prefix. */
 const ONE_UNIT_ERRORS: readonly string[] = [
   'org.freedesktop.DBus.Error.InvalidArgs',
   'org.freedesktop.DBus.Error.UnknownObject',

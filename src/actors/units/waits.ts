@@ -37,6 +37,7 @@ export class Waits {
 
   /** Resolves to the first value that `valueNow` returns, now or at a `recheck`; to undefined after `ms`. */
   async until<T>(ms: number, valueNow: () => T | undefined): Promise<T | undefined> {
+    // `check` is replaced before it is used, because a promise calls its function at once.
     let check = (): void => undefined;
     const firstValue = new Promise<T>((resolve) => {
       check = () => {
@@ -90,8 +91,9 @@ export class Waits {
 
   /**
    * Ends the wait for a job if its unit now has another job or none. To be called after a reading of the
-   * units. `awaited` are the `awaitedJobs` from before the reading, because the reading may be older than a
-   * later job. `jobOf` returns the path of a unit's job: '' for none, undefined if the unit is not followed.
+   * units. `awaited` are the `awaitedJobs` from before the reading, because the reading may be too old to
+   * show a later job. `jobOf` returns the path of a unit's job: '' for none, undefined if the unit is not
+   * followed.
    */
   endMissed(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {
@@ -101,7 +103,10 @@ export class Waits {
     }
   }
 
-  /** To be called when the manager has gone. A new manager numbers its jobs from the beginning. */
+  /**
+   * To be called when the manager has gone. The known ends are forgotten, because a new manager gives its
+   * jobs the same numbers again.
+   */
   managerLost(): void {
     this.#ends.clear();
     this.#managerLosses += 1;

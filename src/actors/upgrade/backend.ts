@@ -68,8 +68,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
       within(clock, FILE_WAIT_MAX_MS, resultFileRead),
       this.#socket.attempted,
     ]);
-    // Without an upgrade unit, the keeper gets no reading from systemd, but NOTHING_RAN instead. If the
-    // state file has a run that systemd started and that is not over, NOTHING_RAN ends this run.
+    // The state file may have a running systemd run of a unit that is no longer configured. Without an
+    // upgrade unit no reading of systemd would end this run, so NOTHING_RAN ends it.
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;
@@ -122,8 +122,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async #start(units: UpgradeUnits): Promise<Answer> {
     if (this.#keeper.run.state === 'running') return IN_PROGRESS;
-    // If several starts come at the same time, only the first one starts the unit. Nothing may be awaited
-    // before this check.
+    // If several starts come at the same time, only the first one starts the unit. So nothing may be awaited
+    // before `#starting` is set, because another start could pass these checks meanwhile.
     if (this.#starting !== undefined) {
       const firstAnswer = await this.#starting;
       return firstAnswer.ok ? IN_PROGRESS : firstAnswer;

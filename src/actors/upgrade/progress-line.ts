@@ -18,7 +18,10 @@ export interface ProgressLine {
   readonly text: string;
 }
 
-/** The longest valid line, its CR, and one byte more: a line that is cut here is still too long. */
+/**
+ * A longer line is cut to this length: the longest valid line, its CR, and one byte more. So a cut line is
+ * still too long, even if its last byte is a CR, which does not count.
+ */
 const CUT_LINE_BYTES = LINE_MAX_BYTES + 2;
 
 const CR = 0x0d;

@@ -29,8 +29,8 @@ const SETTLE_MS = 40;
 /** This time is ample: if a process listens, the kernel accepts a connection at once. */
 const PROBE_DEADLINE_MS = 2_000;
 /**
- * A directory of this name is ours if it belongs to the daemon's user. Any other directory may be shared,
- * and keeps its mode.
+ * A directory of this name is ours if it belongs to the daemon's user, and is then closed to other users.
+ * Any other directory may be shared, and keeps its mode.
  */
 const OWN_DIRECTORY = 'tonearm';
 
@@ -78,7 +78,7 @@ export class ProgressSocket {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Listens again if the socket was removed, or if the last attempt failed: a new one may succeed. */
+  /** Listens again if the socket was removed, or if the last attempt to listen has failed. */
   #checkPath(): void {
     // An attempt that is under way must end first, because the socket seems to be missing until then.
     this.#lastAttempt = this.#lastAttempt.then(() => {
@@ -91,8 +91,8 @@ export class ProgressSocket {
   async #listen(): Promise<void> {
     this.#server?.close();
     this.#server = undefined;
-    // With `allowHalfOpen` the connection ends only when all its lines have been read. A client can wait for
-    // this end.
+    // With `allowHalfOpen` the daemon's side of a connection stays open until all lines of the client have
+    // been read. So a client that waits for the end knows that they were read.
     const server = createServer({ allowHalfOpen: true }, (socket) => void this.#read(socket));
     server.maxConnections = CONNECTIONS_MAX;
     server.on('drop', () => this.#owner.onProblem('there are too many connections'));
@@ -128,8 +128,8 @@ export class ProgressSocket {
 
   #reportEnd(): void {
     this.#owner.onConnections(this.#sockets.size);
-    // The end of a connection makes room for another one, and frees a descriptor. Without a server there is
-    // another problem, which stays.
+    // The end of a connection makes room for another one and frees a descriptor, so a connection can be
+    // accepted again. If the daemon does not listen, this is the problem that was reported, and it stays.
     if (this.#server !== undefined) this.#owner.onProblem(undefined);
   }
 
@@ -164,8 +164,8 @@ async function listenIfFree(server: Server, path: string, clock: Clock): Promise
   const identityBefore = fileIdentity(path);
   const isInUse = identityBefore !== undefined && (await isListening(path, clock));
   if (isInUse) return failed(PATH_IN_USE);
-  // Meanwhile another daemon may have put its own socket there. From here on nothing may be awaited until
-  // our socket is at its path.
+  // Another daemon may have put its own socket at the path meanwhile. From here on nothing may be awaited
+  // until `server.listen` is called, which puts our socket there at once.
   if (fileIdentity(path) !== identityBefore) return failed(PATH_IN_USE);
   rmSync(path, { force: true });
   // The daemon's umask (main.ts) keeps other users away until the mode is set.

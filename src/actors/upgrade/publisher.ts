@@ -91,8 +91,8 @@ export class UpgradePublisher {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // When the backend comes up, it first puts all records (`Publisher.status`), even those that the journal
-    // has already.
+    // All records must be put before `up` (`Publisher.status` in runtime.ts), even those that were put
+    // before the backend was down.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());
@@ -118,7 +118,7 @@ export class UpgradePublisher {
   /**
    * Publishes all records that have changed. If only percent and step have changed, the record `upgrade`
    * waits until PROGRESS_PAUSE_MS have passed since it was last put. The record `upgrade.run` does not wait,
-   * because a snapshot must have the progress of all lines that came before the snapshot.
+   * because it is for snapshots: a snapshot must have the progress of all lines that came before it.
    */
   #publishChanges(): void {
     if (!this.#isUp) return;
@@ -189,8 +189,8 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   // At a start systemd first sends the new invocation and the start job, still with the old state. The next
   // signal decides.
   if (before !== undefined && job !== '') return before;
-  // A reset is no run, so the last check stays. The daemon itself resets a failed unit before it starts the
-  // unit. If systemd then refuses the start, clients must still find the last failure.
+  // A reset is no run, so the last check stays. For example, the daemon itself resets a failed unit before a
+  // start. If systemd then refuses the start, clients must still find the last failure.
   if (wasReset && before?.invocation === invocation && before.state !== 'running') return before;
   // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);

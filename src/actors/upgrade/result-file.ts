@@ -62,7 +62,10 @@ export class ResultFile {
   }
 }
 
-/** Any string or number in a JSON text, such as `"a\"b"` and `-1.5e3`. */
+/**
+ * Any string or number in a valid JSON text, such as `"a\"b"` and `-1.5e3`. Because the text is valid, all
+ * characters after the first digit that can belong to a number do so.
+ */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
 /** Any string in a JSON text, such as `"a\"b"`. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
@@ -81,8 +84,8 @@ function markTokens(json: string): string {
 }
 
 /**
- * The original JSON of a value that was parsed from the text of `markTokens`, but without white space:
- * `"#2.0"` becomes `2.0`, and `"$b"` becomes `"b"`.
+ * The JSON of a value that was parsed from the text of `markTokens`, without the marks: `"#2.0"` becomes
+ * `2.0`, and `"$b"` becomes `"b"`. White space and needless escapes of the original text are lost.
  */
 function unmarkTokens(value: unknown): string {
   return JSON.stringify(value).replace(STRING, (marked) =>
@@ -139,8 +142,8 @@ function isMarkedString(value: unknown): value is string {
 }
 
 /**
- * A date and a time by RFC 3339, section 5.6, without leap seconds, such as `2026-11-29T09:45:00Z`. Such a
- * text may name a day that does not exist.
+ * A date and a time by RFC 3339, section 5.6, without leap seconds, such as `2026-11-29T09:45:00Z` (`t` and
+ * `z` are allowed, too). The group is the day, which may be one that does not exist.
  */
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;

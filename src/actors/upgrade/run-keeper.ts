@@ -9,8 +9,8 @@ import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, typ
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
- * No line begins a run within this time after the end of a systemd run, because the last line of that run
- * may come by a connection that begins just after the end.
+ * The last line of a systemd run may come by a connection that begins just after the run has ended. So for
+ * this time after the end, no line begins a run.
  */
 const LEFTOVER_GRACE_MS = 1_000;
 /** The pause after a failed reading of the unit, while the run is doubtful (run.ts, `isDoubtful`). */
@@ -21,7 +21,7 @@ export interface RunKeeperOwner {
   save(saved: SavedRun): void;
   /**
    * Reads the unit. Resolves to undefined if the unit cannot be read, for instance because the connection to
-   * systemd was lost. On the next connection upgrade-units.ts calls `applyReading`.
+   * systemd was lost. In that case upgrade-units.ts calls `applyReading` on the next connection.
    */
   readUnit(): Promise<RunFacts | undefined>;
 }
@@ -30,7 +30,10 @@ export class RunKeeper {
   readonly #owner: RunKeeperOwner;
   readonly #clock: Clock;
   readonly #timers: Timers<'quiet' | 'confirm'>;
-  /** Those of the last `applyReading`. Before the first one, those of the saved run, if there is one. */
+  /**
+   * The circumstances of the last `applyReading`. Before the first `applyReading`, they are those of the
+   * saved run, or the constructor's if no run was saved.
+   */
   #circumstances: Circumstances;
   #run = initialRun();
   /**
@@ -54,12 +57,12 @@ export class RunKeeper {
   /** Takes over the saved run, if there is one. To be called before any input is applied. */
   recall(saved: SavedRun | undefined): void {
     if (saved === undefined) return;
-    const { boot } = this.#circumstances;
+    const { boot: presentBoot } = this.#circumstances;
     this.#circumstances = saved.circumstances;
     this.#run = initialRun(saved.record);
-    // No script outlives a reboot. The input `abandoned` ends a run of the socket. The first `applyReading`
-    // ends a run of systemd.
-    const wasRebooted = saved.circumstances.boot !== boot;
+    // No script outlives a reboot, so the saved run must end. The input `abandoned` ends only a run of the
+    // socket. A run of systemd ends with the first `applyReading`.
+    const wasRebooted = saved.circumstances.boot !== presentBoot;
     if (wasRebooted) this.applyInput({ kind: 'abandoned' });
     this.#setQuietTimer();
   }

@@ -13,13 +13,13 @@ import { publishedRun, type RunRecord } from './run.js';
  */
 const WRITE_MAX_MS = 1_000;
 /**
- * The pause after a failed write. A full disk may have room by then. Without another attempt the daemon
- * would believe the old text after a restart.
+ * The pause before a failed write is tried again. A full disk may have room by then. Without another attempt
+ * the file would keep its old text, which the daemon would believe after a restart.
  */
 const RETRY_PAUSE_MS = 10_000;
 /**
  * If reading the file takes longer, the saved run is forgotten. The daemon's start waits 20 s at most for
- * this backend's first report (host/readiness.ts). This leaves 10 s for a reading of systemd's journal,
+ * this backend's first report (host/readiness.ts). The other 10 s are for a reading of systemd's journal,
  * which the report may also need.
  */
 const READ_MAX_MS = 10_000;

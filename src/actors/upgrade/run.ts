@@ -18,8 +18,8 @@ export interface RunRecord {
   /** The invocation of a systemd run; absent until systemd has sent it. */
   readonly invocation?: string | undefined;
   /**
-   * The unit's last invocation before this run, '' for none. This is only known while `invocation` is
-   * absent. Facts with this earlier invocation are older than the run.
+   * The unit's last invocation before this run, '' for none. It is needed only while `invocation` is absent:
+   * facts with this earlier invocation are older than the run.
    */
   readonly invocationBefore?: string | undefined;
   /**
@@ -44,9 +44,8 @@ export interface Run extends RunRecord {
    */
   readonly badJobResult?: string | undefined;
   /**
-   * True if somebody has stopped the unit during this run. If the unit is no oneshot, `Result` does not show
-   * a stop. The result of `startJob` does not show it either, because that job is done as soon as the
-   * program runs.
+   * True if somebody has stopped the unit during this run. If the unit is no oneshot, only this shows the
+   * stop: `Result` may still be `success`, and `startJob` is done as soon as the program runs.
    */
   readonly wasStopped?: boolean | undefined;
   /** The path of the unit's queued or running job during a systemd run; '' for none. */
@@ -170,7 +169,10 @@ function afterFacts(run: Run, facts: RunFacts, nowMs: number): Run {
   return isNewRun ? begunByUnit(next, nowMs) : next;
 }
 
-/** The run that begins with the unit's present facts, at the time that systemd gives. */
+/**
+ * The run that begins with the unit's present facts, at the time that systemd gives, or at `nowMs` if the
+ * clock was set back since then.
+ */
 function begunByUnit(run: Run, nowMs: number): Run {
   const { facts } = run;
   const started = startedRun(run, 'systemd', Math.min(nowMs, facts.startedMs ?? nowMs));
@@ -237,9 +239,9 @@ function afterDoubt(run: Run, facts: RunFacts, nowMs: number): Run {
 function hasSucceeded({ badJobResult, wasStopped, invocation, facts }: Run): boolean {
   if (badJobResult !== undefined || wasStopped) return false;
   // If the run has no invocation, the unit has not run: something prevented its start after the job was
-  // queued. The unit's `Result` counts only if it belongs to the run's invocation, and a reset has not
-  // cleared it.
+  // queued. If the facts have another invocation, or none, their `Result` may be that of another run.
   if (invocation === undefined || facts.invocation !== invocation) return false;
+  // A reset clears `Result`.
   return facts.result === 'success' && facts.activeState !== 'failed' && !facts.wasReset;
 }
 
@@ -257,7 +259,7 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
   const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };
   // The missed signals may have brought the run's first invocation, or that of another try (Restart=). In
-  // any other case `continuedRun` could end the run, but the end is decided below.
+  // all other cases `continuedRun` is not called: it could end the run, but the end is decided below.
   const mayTakeInvocation = isSameManagerAndUnit && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
   const mayBeSameInvocation = next.invocation === undefined || next.invocation === facts.invocation;
@@ -293,16 +295,16 @@ export function isAtWork(state: UnitState): boolean {
 }
 
 /**
- * True if the work is done, but the unit stays active (RemainAfterExit=). A oneshot unit is active in
- * no other case.
+ * True if the work is done, but the unit stays active (RemainAfterExit=). A oneshot unit is `activating`
+ * while it works, so it is `active` only in this case.
  */
 export function isExited({ activeState, subState }: UnitState): boolean {
   return activeState === 'active' && subState === 'exited';
 }
 
 /**
- * The run as clients get it (docs/http-api.md, "Upgrade run"), but without its progress. The event
- * `upgrade.info` has the progress only in a snapshot.
+ * The run as clients get it (docs/http-api.md, "Upgrade run"), but without `percent` and `step`. In the
+ * records `upgrade` and `upgrade.run`, publisher.ts adds these two.
  */
 export function publishedRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
   return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };

@@ -100,9 +100,9 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * Starts the check unit, or restarts it if it has exited (RemainAfterExit=). Resolves when `startUpgrade`
-   * would. If the unit is at work already, the start brings no new invocation, so only systemd's reply to
-   * the call is awaited.
+   * Starts the check unit, or restarts it if it has exited (RemainAfterExit=). Resolves like `startUpgrade`,
+   * with one exception: if the unit is at work already, the start brings no new invocation, so only
+   * systemd's reply to the call is awaited.
    */
   async startCheck(): Promise<StartResult> {
     const { checkUnit } = this.#parts.settings;
@@ -131,8 +131,8 @@ export class UpgradeUnits implements FollowerOwner {
       await bus.call(SYSTEMD_METHODS.resetFailedUnit, [unit], { deadlineMs: leftMs() });
     const started = await this.#start(unit, leftMs());
     if (!started.ok) return started;
-    // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of
-    // the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+    // Only a new invocation proves that the unit has run, because the job's result is "done" even if a
+    // condition of the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
     const hasRun = () => {
       // Both places are checked: the facts get a new invocation first, but lose it if the unit is unloaded.
       // `#lastInvocations` keeps it.
@@ -228,7 +228,8 @@ export class UpgradeUnits implements FollowerOwner {
     this.#epoch += 1;
     const epoch = this.#epoch;
     await this.#parts.ready;
-    // The manager's properties have the time of systemd's start, which identifies this life of systemd.
+    // The manager's properties have the time of systemd's start. Below, this time identifies this life of
+    // systemd in `circumstances`.
     const options = { path: SYSTEMD_PATH };
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;

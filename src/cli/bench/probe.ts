@@ -117,7 +117,8 @@ function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>
 
 /**
  * Opens a corked stream, which plays nothing and keeps no output awake. Prefers an output that is awake
- * already. Returns the stream's index.
+ * already, because PulseAudio wakes a suspended one for a moment when a stream begins. Returns the stream's
+ * index.
  */
 async function openSilentStream(link: Link): Promise<number> {
   const sinks = await ask(link, 'GET_SINK_INFO_LIST', {});
@@ -185,8 +186,8 @@ class Listener {
 
 /**
  * Renames the stream again and again, because a new name is a change without a sound. `delaysMs` has one
- * value per change: the time until the listener has read the change. `cpuMs` is the CPU time per change of
- * the whole process, in which the service runs, too.
+ * value per change: the time until the listener has read the change. `cpuMs` is the CPU time that one change
+ * costs the whole process. This includes the service, which runs in the same process.
  */
 async function measureChanges(link: Link, streamIndex: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();

@@ -4,7 +4,7 @@
 import { availableParallelism } from 'node:os';
 import { VERSION } from '../../version.js';
 
-/** This many listeners join the first one for the last measurement. */
+/** This many listeners join the first one before the changes are measured once more. */
 export const LISTENERS_ADDED = 32;
 
 /** Each figure's description and unit, for people. The keys are the names in the output of `--json`. */
@@ -43,14 +43,14 @@ const CHANGES_PER_SECOND = 10;
 const LIST_WITHIN_US = 100_000;
 /** The estimate names at most this many listeners, because noise can make a listener seem free. */
 const LISTENERS_MAX = 10_000;
-/** One more listener counts with at least this cost, because noise can make the measured cost negative. */
+/** One more listener costs at least this here, because noise can make the measured cost negative. */
 const LISTENER_LEAST_MS = 0.001;
 const DESCRIPTION_COLUMNS = 42;
 const VALUE_COLUMNS = 8;
 
 /**
- * The value that has the share `part` (0 <= part < 1) of the sorted values before it: the median if `part`
- * is 0.5. NaN without values.
+ * The value before which the share `part` (0 <= part < 1) of the sorted values stands. The value for 0.5 is
+ * the median. NaN without values.
  */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
@@ -86,7 +86,7 @@ function estimateOf(figures: Figures) {
   const decodeUs = figures.decode_us_per_stream ?? Number.NaN;
   const encodeUs = figures.encode_us_per_stream ?? Number.NaN;
   // Half of a core can spend `msPerChange` on each change. The change itself and the first listener take
-  // `aloneMs` of it, and the listeners after that share the rest. Without a rest, one listener is too much.
+  // `aloneMs` of it, and further listeners share the rest. If `leftMs` is negative, even one is too much.
   const msPerChange = HALF_CORE_MS / CHANGES_PER_SECOND;
   const leftMs = msPerChange - aloneMs;
   const oneMoreMs = Math.max((crowdedMs - aloneMs) / LISTENERS_ADDED, LISTENER_LEAST_MS);

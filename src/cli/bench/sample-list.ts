@@ -9,7 +9,7 @@ import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import { NEWEST_VERSION, NONE } from '../../protocol/pulse/wire.js';
 import { Writer } from '../../protocol/pulse/writer.js';
 
-/** This number is so large that the cost of the frame itself is negligible. */
+/** So many streams make the cost of the frame around them negligible. */
 const STREAMS = 30;
 /** The format is PA_SAMPLE_S16LE. */
 export const SAMPLE_SPEC = { format: 3, channels: 2, rate: 44_100 };
@@ -106,7 +106,8 @@ export function sampleWork() {
   return {
     streams: list.length,
     decode,
-    // Each call has a new cache. A cache that knows the records from an earlier call would make it faster.
+    // Each call has a new cache, because the streams are the same in all calls: with an old cache, only the
+    // first call would do the whole work.
     encode: () => {
       const cache = new PropertyCache();
       return list.map((info) => JSON.stringify(clientRecord(info, context, cache)));

@@ -80,6 +80,7 @@ function readLine(args: readonly string[]): Result<LineParts, string> {
   return success({ words, node, flags });
 }
 
+/** The general help explains `watch` and `completion`, which are not in COMMANDS. */
 function helpFor(name: string | undefined): CtlRequest {
   const command = name === undefined ? undefined : findCommand(name);
   if (name === undefined || command === undefined) return { do: 'print', text: ctlHelp() };

@@ -44,7 +44,7 @@ export interface CtlCommand {
    * `[['volume', 'delta']]` one of the two.
    */
   readonly required: readonly (readonly string[])[];
-  /** True for a mute: a call without the field toggles it. */
+  /** True for a mute: a call without the field `muted` toggles the mute. */
   readonly toggles: boolean;
   /** The schema of the answer; undefined for bytes, and for an operation that only changes something. */
   readonly answerSchema?: ComponentName | undefined;

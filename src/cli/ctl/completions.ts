@@ -65,7 +65,8 @@ const originLine = (shell: Shell): string => `# Made by \`tonearm ctl completion
  * Only `tonearm ctl` has completions of its own; behind the other words, bash completes the names of files.
  * Bash splits `--node=kitchen` into three words, so the script skips a word `=` behind `--node`. Nothing is
  * offered while the value of `--node` is typed, so the loop over the words then ends the function. With
- * `nospace`, bash adds no space behind a word that ends in `=`, because its value follows directly.
+ * `nospace`, bash adds no space behind a word that ends in `=`, because its value follows directly. Only the
+ * first completion is tested (`COMPREPLY`), because bash adds a space only if there is no other one.
  */
 function bashScript(operations: readonly OfferedOperation[]): string {
   const programWords = PROGRAM_WORDS.map(([word]) => word).join(' ');
@@ -110,9 +111,10 @@ complete -F _tonearm tonearm
 }
 
 /**
- * If the script is the file `_tonearm` in a folder of `fpath`, zsh calls the whole script as a function of
- * this name, and its last lines call the function that it has just defined. If the script is read with
- * `source` instead, they only register this function.
+ * Zsh can get the script in two ways. If it is the file `_tonearm` in a folder of `fpath`, zsh calls the
+ * whole script as a function of this name at the first completion. `funcstack[1]`, the name of the function
+ * that runs, is `_tonearm` then, and the script calls the real function, which it has just defined. If the
+ * script is read with `source`, it only registers this function.
  */
 function zshScript(operations: readonly OfferedOperation[]): string {
   // A colon stands between word and summary, so colons inside them are escaped.
@@ -175,6 +177,10 @@ fi
 `;
 }
 
+/**
+ * `commandline -opc` prints the words before the cursor, without the one that is being typed. The first two
+ * are `tonearm ctl`. With `-f`, fish offers no names of files.
+ */
 function fishScript(operations: readonly OfferedOperation[]): string {
   const programLines = PROGRAM_WORDS.map(
     ([word, summary]) => `complete -c tonearm -n __tonearm_is_first -a ${word} -d ${fishQuoted(summary)}\n`,

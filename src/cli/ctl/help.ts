@@ -71,6 +71,7 @@ export function commandHelp(name: string, command: CtlCommand): string {
     ...parameters.map((parameter) => [parameter.name, parameter.values?.join(' or ') ?? 'a name'] as const),
     ...fields.map((field) => [field.name, fieldHelp(field, toggles)] as const),
   ];
+  // Without words this is -Infinity, but then there is no line that uses it.
   const width = Math.max(...words.map(([word]) => placeholder(word).length));
   const lines = words.map(([word, text]) => `  ${placeholder(word).padEnd(width)}  ${text}\n`).join('');
   const emptyLine = lines === '' ? '' : '\n';

@@ -71,8 +71,8 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
   const { loadSettings } = await import('../../supervisor/config/load.js');
   const { env } = process;
   const uid = process.getuid?.() ?? 0;
-  // The files of secrets are not checked. Only the daemon needs them, and this user may have no right to
-  // read them.
+  // The files of secrets are not checked, because only the daemon needs them, and this user may have no
+  // right to read them.
   const noFault = (): undefined => undefined;
   const environment = { env, home: homeDirectory(), hostname: hostname(), uid, secretFault: noFault };
   const loaded = await loadSettings(environment);
@@ -85,7 +85,8 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
 function hostHere(bind: readonly string[]): string {
   const served = resolveBind(bind, networkInterfaces()).present.map(({ address }) => address);
   if (served.some((address) => REACHED_BY_LOOPBACK.includes(address))) return LOOPBACK_ADDRESS;
-  // A URL has no place for the zone of a link-local address.
+  // A URL has no place for the zone of a link-local address. If there is no other address, the request goes
+  // to loopback and fails, and the user reads that the node cannot be reached.
   const usable = served.find((address) => !address.includes('%')) ?? LOOPBACK_ADDRESS;
   return usable.includes(':') ? `[${usable}]` : usable;
 }

@@ -80,7 +80,8 @@ function listLines(name: string, records: readonly PlainRecord[]): readonly stri
 
 /**
  * Each line to type on another computer stands alone, so that it can be copied. The member `for` is the kind
- * of sound server that the other computer has.
+ * of sound server that the other computer has. The member `use` is `program` if one program of that computer
+ * plays on the node, and `output` if the node becomes an output of that computer.
  */
 function commandLines({ for: server, use, lines }: PlainRecord): readonly string[] {
   const linesToType: readonly unknown[] = Array.isArray(lines) ? lines : [];
@@ -146,8 +147,8 @@ function padded(text: string, minWidth: number): string {
 }
 
 /**
- * The width in code points. Terminals display some characters two columns wide. Texts with such characters
- * are not aligned.
+ * The width in code points. Texts with characters that a terminal displays two columns wide are therefore
+ * not aligned.
  */
 function width(text: string): number {
   return [...text].length;

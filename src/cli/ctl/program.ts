@@ -140,6 +140,7 @@ function printOut(content: string | Uint8Array): ExitName {
   return 'ok';
 }
 
+/** The failure keeps its exit status even if its messages cannot be written. */
 function fail({ exit, messages }: Ending): ExitName {
   writeOut(process.stderr, lines(messages.map((message) => `tonearm: ctl: ${message}`)), EXIT[exit]);
   return exit;

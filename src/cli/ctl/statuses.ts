@@ -60,11 +60,11 @@ const PROXY_REFUSALS: readonly number[] = [401, 403, 407];
 const NO_ROUTE = 'not-found';
 
 export function exitFor({ code, status }: ProblemError): ExitName {
-  // The client sets the status 0 if it does not know the HTTP status, for example because no
-  // response has come.
+  // The client sets the status 0 if it does not know the HTTP status, mostly because no response has come.
+  // If a response has come, but is no JSON, the code is `not-the-service`.
   if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
-  // If another program has answered, its status says nothing about the node. It counts only if a proxy asks
-  // for a password, or forbids the request.
+  // If another program has answered, its status counts only if this program is a proxy that asks for a
+  // password or forbids the request. Its other statuses say nothing about the node.
   if (code === 'not-the-service' && !PROXY_REFUSALS.includes(status)) return 'notTonearm';
   if (code === NO_ROUTE) return 'unavailable';
   const exits: Readonly<Record<number, ExitName>> = EXIT_BY_HTTP_STATUS;

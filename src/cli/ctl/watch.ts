@@ -78,7 +78,7 @@ class EventWatch {
     if (options.over.aborted) this.#close(undefined);
   }
 
-  /** Leaves out what is not chosen: the node sends its greeting and the marks of a snapshot to everybody. */
+  /** Leaves out what is not chosen, because everybody gets the greeting and the marks of a snapshot. */
   #print(type: string, data: string): void {
     const { types, json, write } = this.#options;
     const isChosen = types.length === 0 ? type !== GREETING : types.includes(type);

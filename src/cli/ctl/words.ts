@@ -12,7 +12,7 @@ export interface RequestArguments {
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** `fade=20`: the name of a field, and its value. */
+/** `fade=20`: the name of a field, and its value, which may have several lines. */
 const NAMED_WORD = /^(\w+)=(.*)$/s;
 /** `+5%` or `-5%`. */
 const SIGNED_WORD = /^[+-]/;
@@ -86,8 +86,8 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const namedField = command.fields.find((field) => field.name === name);
   if (namedField !== undefined) {
-    // `volume=+5%` is a `delta`, as `+5%` alone is. So a value that does not fit the named field may fit a
-    // field that excludes it.
+    // `volume=+5%` is a `delta`, as `+5%` alone is. So a value that does not fit the named field may fit an
+    // alternative to this field. A call may have only one of several alternatives.
     const alternatives = alternativesTo(command, name);
     const field = [namedField, ...command.fields].find(
       (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),
@@ -107,7 +107,7 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const isWholeValue = name === '' || next?.type === 'string';
   if (next !== undefined && isWholeValue) return success({ field: next, text: word });
   const [firstFree] = freeFields;
-  // The word fits no free field, so it has a sign.
+  // A word without an equals sign that comes here fits no free field, so it has a sign.
   if (name === '' && firstFree !== undefined) return failed(signRefusal(firstFree, word));
   const names = command.fields.map((field) => field.name);
   const fieldsText = names.length === 0 ? 'no fields' : `the fields ${names.join(', ')}`;
@@ -117,12 +117,12 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
 const signRefusal = ({ name }: CommandField, value: string): string =>
   `${name}: ${quoted(value)} must have no sign`;
 
-/** True if neither the field nor a field that excludes it has a value yet. */
+/** True if neither the field nor an alternative to it has a value yet. */
 function isFreeField(command: CtlCommand, name: string, body: object): boolean {
   return !alternativesTo(command, name).some((alternative) => Object.hasOwn(body, alternative));
 }
 
-/** The names of the field and of those that exclude it. */
+/** The names of the field and of its alternatives. A call may have only one of them. */
 function alternativesTo({ required }: CtlCommand, name: string): readonly string[] {
   return required.find((names) => names.includes(name)) ?? [name];
 }
@@ -153,7 +153,7 @@ function numberValue({ description = '' }: CommandField, text: string): Result<n
   // In schemas.ts, the description of a field for a time begins with the unit.
   const time = description.startsWith('microseconds') ? TIME.exec(text) : null;
   const [, digits = text, unit = ''] = time ?? [];
-  // `numberIn` accepts no plus sign. In `+-5` the sign stays, so that this is no number.
+  // `numberIn` accepts no plus sign, so it is removed. In `+-5` it stays, so that this is no number.
   const value = numberIn(digits.replace(/^\+(?!-)/, ''));
   if (value === undefined) return failed(`${quoted(text)} is no number`);
   const factor = MICROSECONDS.get(unit);

@@ -12,7 +12,10 @@ import {
   withoutCookie,
 } from '../../protocol/pulse/trace/conversation.js';
 
-/** The list has at most this many frames of a file, because they stay in memory until the file is closed. */
+/**
+ * The list describes at most this many frames of a file, because the descriptions stay in memory until the
+ * file is closed.
+ */
 const LISTED_FRAMES_MAX = 10_000;
 const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +

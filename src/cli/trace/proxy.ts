@@ -52,7 +52,8 @@ export class TraceProxy {
       this.#openClients.set(client, served);
     });
     this.#server.maxConnections = CLIENTS_MAX;
-    // Node.js has closed this connection already. It gets a number only because its line needs one.
+    // A client above `maxConnections` is dropped: Node.js has closed its connection already. The connection
+    // gets a number only because its line needs one.
     this.#server.on('drop', () => {
       const { write } = this.#nextConnection();
       write({ note: `refused: ${CLIENTS_MAX} clients are connected already` });
@@ -134,8 +135,8 @@ export class TraceProxy {
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // If a socket closes early, `pipeline` destroys the other socket and rejects. A connection without any
-      // fault may end in this way, too, so only a malformed frame gets a note of its own.
+      // `pipeline` also rejects if a socket closes early, and then destroys the other socket. A client may
+      // close early without a fault. So only a malformed frame gets a note of its own.
       await pipeline(source, (chunks) => framesIn(chunks, onFrame), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });
@@ -143,8 +144,8 @@ export class TraceProxy {
       return { from, file };
     };
     const directions = [pass('client', client, server), pass('server', server, client)];
-    // The entry of each file in the list has the protocol version that both sides use. This version is
-    // certainly known only after both directions have ended.
+    // The entries of both files in the list have the protocol version that the two sides agree on. This
+    // version depends on a message of each side, so no file is closed before both directions have ended.
     for (const { from, file } of await Promise.all(directions))
       attempt(() => file && capture?.close(file, connection, from, conversation));
     return audioWithoutLines;
@@ -161,6 +162,8 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, onFrame: (frame: Buffer,
     const frames: Buffer[] = [];
     try {
       framer.push(chunk, ({ bytes }, payloadStart, end, channel) => {
+        // The header stands before the payload. The frame can be used after `push`, because Node.js reads
+        // each chunk into new memory.
         const frame = bytes.subarray(payloadStart - HEADER_BYTES, end);
         onFrame(frame, channel);
         frames.push(frame);
@@ -183,6 +186,7 @@ async function dial(paths: readonly string[]): Promise<Result<Socket, string>> {
     const dialled = await new Promise<Result<Socket, string>>((resolve) => {
       const socket = connect({ path, allowHalfOpen: true });
       socket.once('connect', () => resolve(success(socket)));
+      // This handler stays, because a later error without a handler would end the process.
       socket.on('error', (error) => resolve(failed(errorText(error))));
     });
     if (dialled.ok) return dialled;

@@ -35,7 +35,7 @@ Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
              126 or 127 the command cannot be run, otherwise the command's own
 `;
 
-/** A command that has not ended this long after a signal is killed. */
+/** After a signal other than SIGINT, the command has this much time to end. Then it is killed. */
 const COMMAND_END_MAX_MS = 5_000;
 /** Each wait at the end is at most this long: for pending messages, and for the reader of the output. */
 const DRAIN_MAX_MS = 1_000;
@@ -103,7 +103,7 @@ export async function runTrace(
   if (!found.ok) return { end: 'cannotListen', message: found.error };
   const { paths, addressProblem } = found.value;
   // The user has configured an address that is no socket of this machine, so `paths` does not contain it.
-  // Programs may use that address, but the trace would connect them to another server.
+  // Without the trace, programs may use that address. The trace would connect them to another server.
   if (addressProblem !== undefined) return { end: 'cannotListen', message: addressProblem };
   const output = new Output(stdout);
   const capture = task.raw === undefined ? undefined : new Capture(task.raw);
@@ -175,7 +175,7 @@ function runCommand(
     const passOn = (signal: NodeJS.Signals): void => {
       child?.kill(signal);
       if (signal === 'SIGINT') return;
-      // A further signal does not put the end off.
+      // A further signal does not extend the time.
       cancelKill ??= systemClock.after(COMMAND_END_MAX_MS, () => child?.kill('SIGKILL'));
     };
     // The handler is set before the command starts, because somebody who sees the command may send a signal

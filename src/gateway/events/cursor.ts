@@ -40,8 +40,8 @@ export class Cursor {
    */
   #itemsUpTo = 0;
   /**
-   * Records that the client knows although their first number is above the `knownUpTo` of `#items`: the
-   * client has their `added` event already. Their next change is an `updated` event.
+   * The ids of records whose `added` event the client already has, although their first sequence number is
+   * above the `knownUpTo` of `#items` (see the constructor). Their next change is an `updated` event.
    */
   readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
@@ -138,23 +138,24 @@ export class Cursor {
   *#changesAfter(sequence: number, knownUpTo: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.entriesAfter(sequence)) {
       const isIntroduced = this.#introduced.has(recordId(entry));
-      // `kindOfEntry` compares this number with the record's first number. If they are equal, the client
-      // knows the record, and gets an `updated` event.
+      // The record's own first number as `knownUpTo` makes `kindOfEntry` treat the record as known, so that
+      // the client gets an `updated` event.
       const recordKnownUpTo = isIntroduced ? entry.firstSequence : knownUpTo;
       const item = this.#itemOf(entry, recordKnownUpTo, entry.sequence);
       if (item !== undefined) yield item;
       this.#noteIntroduction(entry, knownUpTo);
     }
+    // The next iteration reads the entries that arrive from now on. Its `knownUpTo` is `#itemsUpTo`, so it
+    // counts all earlier records as known without `#introduced`.
     this.#introduced.clear();
-    // Entries that arrive from now on are read by the next iteration.
     this.#itemsUpTo = this.#context.journal.newestSequence;
     return undefined;
   }
 
   /**
    * Only the last event of a snapshot has an id, so a client that loses the connection before this event
-   * gets the whole snapshot again. Each item is delayed until the next one exists, because the last item
-   * must be known. Changes after `newest` come after the snapshot.
+   * gets the whole snapshot again. Each item is delayed until it is known whether another one
+   * follows, because the last one gets the id. Changes after `newest` come after the snapshot.
    */
   *#snapshot(readUpTo: number | undefined, newest: number): Generator<StreamItem, undefined> {
     this.#itemsUpTo = newest;
@@ -177,7 +178,8 @@ export class Cursor {
     for (const backend of this.#context.journal.records('backends')) {
       const { backend: name, state, detail } = JSON.parse(backend.json) as BackendRecord;
       const kind = kindOf('backend.updated', name);
-      // A mark is sent whatever the filter.
+      // A mark is sent whatever the filter. Every child has a kind of `backend.updated`, so the condition is
+      // only for the compiler.
       if (kind !== undefined) yield { kind, json: backendData(name, state, 'snapshot'), upTo: undefined };
       const detailItem = detail === undefined ? undefined : this.#itemOf(backend, newest);
       if (detailItem !== undefined) yield detailItem;

@@ -48,6 +48,7 @@ const KINDS_BY_TYPE = new Map(
 /** `server.info` has no kind, because it is always sent, whatever the filter. */
 function kindsOf(type: EventType): readonly EventKind[] {
   if (type === LEVEL_EVENT) return [LEVEL_KIND];
+  // Collections that make events of one type have the same backend and shape, so the first one will do.
   const spec = ALL_SPECS.find(({ added, updated, removed }) => [added, updated, removed].includes(type));
   if (spec === undefined) return [];
   const owners = spec.backend === undefined ? CHILD_NAMES : [spec.backend];
@@ -126,7 +127,7 @@ export function firstLines(chance: number, unknownNames: readonly string[] = [])
 
 /**
  * The keep-alive, which is sent after a silence. It has the id of the newest change. The client's filter may
- * have kept this change back, but with the id the client can resume from there.
+ * have kept this change back, but with the id the client can resume after this change.
  */
 export function loveEvent(bootId: string, newestSequence: number): string {
   return frame('server.info', '"love"', `${bootId}-${newestSequence}`);

@@ -77,7 +77,7 @@ export class EventHub {
         const event = this.#joiner.completedEvent(item);
         if (event !== undefined) unsent.push(event);
       } else if (entry.kind === 'removal') {
-        // The streams must get all changes before this removal first, because `#makeStreamsRead` makes them
+        // The changes before this removal are sent now, because `#makeStreamsRead` makes the streams
         // continue in the journal at this removal.
         this.#send(unsent.splice(0));
         readers.push(...this.#makeStreamsRead(entry));
@@ -90,9 +90,10 @@ export class EventHub {
   }
 
   /**
-   * To be called with a removal that makes no event. A client notices such a removal only by a snapshot. The
-   * journal does not keep the removal, so a cursor that begins before it reads a snapshot. Each stream that
-   * accepts the collection gets such a cursor. Returns the streams for which `onWritable` must be called.
+   * To be called with a removal that makes no event. A client notices such a removal only by a snapshot. So
+   * each stream that accepts the collection gets a cursor that begins before the removal. This cursor reads
+   * a snapshot, because the journal does not keep the removal. Returns the streams for which `onWritable`
+   * must be called.
    */
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
     const accepting = [...this.#streams].filter(({ filter }) => acceptsCollection(filter, collection));

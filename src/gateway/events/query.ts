@@ -6,7 +6,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { type Filter, filterOf } from './frames.js';
 
 const KEEPALIVE_S = { least: 10, most: 120, byDefault: 30 };
-/** The number in `30` or `30s`. */
+/** The number of two or three digits in `30` or `30s`. */
 const SECONDS = /^([1-9]\d{1,2})s?$/;
 /** All names that `backend=` accepts. */
 const BACKEND_NAMES: readonly string[] = CHILD_NAMES.flatMap(acceptedNames);
@@ -23,7 +23,7 @@ export interface EventQuery {
 
 /**
  * `query` is the raw text behind the question mark. The error is one sentence for the client.
- * - `types` and `backend` are united, and `exclude` is subtracted.
+ * - Events that `types` or `backend` selects are sent, except those in `exclude`.
  * - If a list is repeated, all its names count. A list without names (`types=`) counts as absent.
  * - If all names in `types` and `backend` are unknown, only `server.info` and marks of snapshots are sent.
  * - A repeated `keepalive` or `snapshot` is ambiguous, so it is refused.

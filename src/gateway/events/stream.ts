@@ -6,9 +6,10 @@ import type { Cursor } from './cursor.js';
 import { BYE_EVENT, type Filter } from './frames.js';
 
 /**
- * A client that is lost this long after a refused write, or later, counts as too slow: uWebSockets.js has
- * probably aborted the response. It does so 8 to 12 s after the write, unless the client accepts a part
- * before. The bound is less than 8 s, because the measured time is too short if the event loop is late.
+ * A client counts as too slow if it is lost at least this long after a refused write, because then
+ * uWebSockets.js has probably aborted the response. It does so 8 to 12 s after the write, or after the
+ * client has accepted a part of the text. The bound is less than 8 s, because the time that `onGone`
+ * measures is too short if the event loop is late.
  */
 const ABORTED_AFTER_MS = 7000;
 
@@ -158,7 +159,7 @@ export class EventStream implements OpenStream {
     this.#end(this.#state === 'behind' && refusedForMs >= ABORTED_AFTER_MS);
   }
 
-  /** Writes the cursor's portions until a write is refused. */
+  /** Writes the cursor's portions, then the unsent levels, until a write is refused or nothing is left. */
   #catchUp(): void {
     let portion = this.#cursor?.nextText();
     while (portion !== undefined) {

@@ -64,6 +64,7 @@ export interface BackendHealth {
   readonly detail?: string;
 }
 
+/** The reason of a child that is connecting, until its first report: many seconds on a slow board. */
 const NOT_REPORTED = 'it is starting, and has not reported yet';
 
 /** The words for a child's state in a refusal. A state with a reason becomes `STATE: REASON`. */
@@ -72,10 +73,7 @@ export function stateWithReason(state: string, reason: string | undefined): stri
   return state === 'connecting' ? `connecting: ${NOT_REPORTED}` : state;
 }
 
-/**
- * The health that clients get. A child that is connecting without a reason has not reported yet. On a slow
- * board its first report takes many seconds, so `NOT_REPORTED` is the reason until then.
- */
+/** The health that clients get. A child that is connecting without a reason has not reported yet. */
 export function healthWithReason(health: BackendHealth): BackendHealth {
   const hasNotReported = health.state === 'connecting' && health.detail === undefined;
   return hasNotReported ? { ...health, detail: NOT_REPORTED } : health;

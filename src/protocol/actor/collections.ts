@@ -2,7 +2,7 @@
 
 import type { Backend, ChildName } from './backends.js';
 
-/** The schema of each event's data (docs/events.md, "Events"), by its name in the OpenAPI document. */
+/** The name that the schema of each event's data has in the OpenAPI document (docs/events.md, "Events"). */
 export const EVENTS = {
   'server.info': 'ServerInfo',
   'service.updated': 'Service',
@@ -57,7 +57,7 @@ export interface CollectionSpec {
   readonly removed?: EventType;
   /**
    * True if each record belongs to a record of another collection, as a tracklist belongs to a player. When
-   * the backend goes away, only the removal of that other record makes an event.
+   * the backend goes away, both are removed, but only the removal of that other record makes an event.
    */
   readonly isPart?: true;
   /**
@@ -80,8 +80,9 @@ export interface CollectionSpec {
    */
   readonly keeps?: 'passing' | 'actions';
   /**
-   * Another collection. In snapshots, its records replace those of this collection that have the same keys.
-   * They have the same members, and may have more: the run in `upgrade.run` also has the progress.
+   * Another collection. If it has a record with the same key, a snapshot contains that record in place of
+   * this collection's. It has the same members, and may have more: the run in `upgrade.run` also has the
+   * progress.
    */
   readonly inSnapshots?: 'upgrade.run';
 }

@@ -204,7 +204,7 @@ export interface BackendListener {
   health(child: ChildName, health: BackendHealth): void;
 }
 
-/** The supervisor's calls on behalf of children: pulls of subscribers, and requests of any child. */
+/** The same calls, and those on behalf of children: pulls of subscribers, and requests of any child. */
 export interface ChildListener extends BackendListener {
   /**
    * Called when a subscriber's thread is ready for a batch. `send` passes the batch to this thread only.

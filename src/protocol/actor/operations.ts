@@ -1,6 +1,6 @@
 // Decides which operations there are, what each takes, and which command it makes (docs/http-api.md,
-// "Routes"). This file imports only types of schemas.ts, because its values load typebox, which takes
-// megabytes of memory.
+// "Routes"). This file imports only types of schemas.ts, because the values of schemas.ts load typebox,
+// which takes megabytes of memory.
 
 import type { Backend, ChildName } from './backends.js';
 import { RESOURCES, type Resource } from './collections.js';
@@ -42,12 +42,16 @@ export interface MqttName {
    * name `listen`, the payload `{"listen": "kitchen"}` makes the body `{"output": "kitchen"}`.
    */
   readonly bodyMember?: string;
-  /** True: if the member has the value `true`, as in `{"default": true}`, the operation gets no body. */
+  /**
+   * True: if the member has the value `true`, as in `{"default": true}`, the operation gets no body. Any
+   * other value goes into the body.
+   */
   readonly isBare?: true;
   /**
    * A word for what the command sets. A newer command replaces a queued one with the same word and the same
-   * topic. The topic does not count for the words `default` and `default input`, because the node has only
-   * one default output and one default input. `setting` is absent if all commands must be carried out.
+   * topic. With `topic-level`, the last level of the topic does not count. With the words `default` and
+   * `default input`, the whole topic does not count, because the node has only one default output and one
+   * default input. `setting` is absent if all commands must be carried out.
    */
   readonly setting?: string;
 }
@@ -61,7 +65,7 @@ interface OperationRow<Path extends string> {
   readonly needs: readonly RequiredKey[];
 }
 
-/** Any command. The table decides which commands there are. */
+/** Any command. `TABLE` decides which commands there are. */
 type AnyCommand = { readonly do: string };
 
 /**
@@ -142,8 +146,8 @@ function published<Path extends PathOf<Resource>, Schema extends ComponentName>(
 }
 
 /**
- * The type of a body by its name: `'port'` makes `{ port: string }`. Undefined makes `unknown`, because
- * `T & unknown` is `T`: a command without a body gets no further members.
+ * The type of a body by its name: `'port'` makes `{ port: string }`. `post` adds this type to a command by
+ * `&`. Undefined makes `unknown`, which adds no members: `T & unknown` is `T`.
  */
 type BodyFor<Body> = Body extends BodyName ? BodyOf<Body> : unknown;
 
@@ -166,7 +170,8 @@ interface ChangeOptions<PathParams, Body extends BodyName | undefined, Command> 
 /**
  * An operation that changes the thing at the path `at`. The types of its path and its command follow from the
  * arguments: `post('players', '/players/{player}', 'seek', '...', { body: 'seek' })` is a row with the path
- * `/players/{player}/seek`, whose command is `{ do: 'seek', player: string, offset: number }`.
+ * `/players/{player}/seek`, whose command is `{ do: 'seek', player: string, offset: number }`. A verb may
+ * have a parameter, too: `goto/{trackid}`.
  */
 function post<
   const Owner extends Backend,
@@ -187,7 +192,8 @@ function post<
   const verbCommand = (params: Params, content: unknown) => ({ ...(content as object), ...params, do: verb });
   // The compiler cannot see that `verbCommand` makes a `Command` where the row has no function of its own.
   const makeCommand = (options.command ?? verbCommand) as (params: Params, content: unknown) => Command;
-  // Requests may name a player without its prefix, but the backend knows only whole bus names.
+  // Requests may name a player without its prefix, but the backend knows only whole bus names. `PLAYER` is
+  // declared further below, but before `TABLE`, whose rows call this function.
   const isForPlayer = at.startsWith(PLAYER);
   return {
     method: 'POST',
@@ -300,6 +306,7 @@ export function fullBusName(player: string): string {
   return player.startsWith(BUS_NAME_PREFIX) ? player : BUS_NAME_PREFIX + player;
 }
 
+/** `player` is always there, but the compiler does not know this. */
 function withBusName({ player = '', ...others }: Params): Params {
   return { ...others, player: fullBusName(player) };
 }
@@ -419,6 +426,8 @@ const TABLE = {
     'Lets the music end: fades the default output, and pauses all players',
     {
       body: 'sleep',
+      // A payload with both members makes one request. `fade` alone is refused, because the body must have
+      // `minutes`.
       mqtt: [
         { by: 'member', name: 'minutes', topic: SLEEP_TOPIC, setting: 'sleep' },
         { by: 'member', name: 'fade', topic: SLEEP_TOPIC, setting: 'sleep' },

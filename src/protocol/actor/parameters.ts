@@ -21,7 +21,7 @@ export const NAME_MAX_CHARACTERS = 4_096;
 /**
  * The forms of a unit's name (systemd.unit(5)), such as `mpd.service`, and of a player's bus name with or
  * without its prefix, such as `vlc`. The OpenAPI document has these forms. No request is checked against
- * them: a text of another form names no unit or player.
+ * them, because a text of another form names no unit or player anyway.
  */
 export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
   {

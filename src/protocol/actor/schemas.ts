@@ -50,8 +50,8 @@ export const ServerRecord = closed({
   os_version: Type.String({ description: 'PRETTY_NAME of os-release' }),
   api_sw: Type.Literal('tonearm'),
   api_version: Type.String(),
-  // Clients know some backends by other names than the settings: `mpris` is `players`, `pulseaudio` is
-  // `audio`, and `zeroconf` is `discovery`.
+  // Three members have other names than the settings: `mpris` stands for `players`, `pulseaudio` for
+  // `audio`, and `zeroconf` for `discovery`.
   backends: closed({
     bluetooth: Type.Boolean(),
     mpris: Type.Boolean(),
@@ -357,8 +357,8 @@ export const ProblemRecord = closed({
 });
 
 /**
- * The integers that are exact as numbers of JavaScript. Offsets and positions have 64 bits on the bus, so a
- * larger number would be valid there, but would be changed on the way.
+ * The integers that are exact as numbers of JavaScript. Offsets and positions have 64 bits on the bus, so
+ * the bus would accept larger integers, but JavaScript would round them first.
  */
 const EXACT_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
 
@@ -387,8 +387,9 @@ export const BODIES = {
   seek: closed({ offset: Type.Integer({ ...EXACT_INTEGERS, description: 'microseconds' }) }),
   position: closed({
     position: Type.Integer({ ...EXACT_INTEGERS, minimum: 0, description: 'microseconds' }),
-    // The id has no pattern: clients send back the id that the record has, and some players have ids that
-    // are no object paths of D-Bus. An id of "" or "/" stands for no track.
+    // The id has no pattern: clients send back the id in the player's record, and some players have ids that
+    // are no object paths of D-Bus. An empty id counts as none. Some clients send "/" if the record has no
+    // id.
     track_id: Type.Optional(Type.String({ maxLength: NAME_MAX_CHARACTERS })),
   }),
   setVolume: SetVolume,
@@ -450,7 +451,7 @@ export const COMPONENTS = {
   // The event `upgrade.info` has either the versions or the state of the run.
   UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun]),
   UpgradeCheck: UpgradeCheck,
-  // The event is a line of the upgrade script, which may have more members.
+  // The event `upgrade.progress` is a line of the upgrade script. The line may have more members.
   UpgradeProgress: Type.Object({ event: Type.String() }),
   PowerAction: Type.Object({ action: oneOf('reboot', 'poweroff') }),
   Player: PlayerRecord,
@@ -472,8 +473,9 @@ export const COMPONENTS = {
   // `love` is the keep-alive (docs/events.md, "Keep-alive").
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
-  // `VolumeBody` refers to its two schemas by name. `SetVolumeBody` is the row `setVolume` of `BODIES`, but
-  // `ChangeVolume` is no row there, so it gets its name here.
+  // `VolumeBody` is either of two schemas, and the document refers to both by name. `SetVolume` has a name,
+  // because it is also the row `setVolume` of `BODIES`. `ChangeVolume` is no row there, so it gets its name
+  // here.
   ChangeVolumeBody: ChangeVolume,
   OpenApi: Type.Object({ openapi: Type.String() }),
   Problem: ProblemRecord,

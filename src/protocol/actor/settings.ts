@@ -97,7 +97,7 @@ export interface BluetoothSettings {
   readonly enabled: boolean;
   /** BlueZ's name of the adapter, such as `hci0`; by default the first adapter. */
   readonly adapter?: string | undefined;
-  /** True: the adapter is switched on when the backend uses an adapter for the first time. */
+  /** True: the first adapter that the backend uses is switched on. */
   readonly powerOnStart: boolean;
   /**
    * Which devices are connected again without a command: all loudspeakers and headphones (true), none

@@ -60,10 +60,13 @@ export const AVAHI_SIGNALS = {
   browserFailure: signalRow(AVAHI_BROWSER, 'Failure', 's'),
   /**
    * Interface index, protocol, name, type, domain, host, protocol of the address, address, port, TXT, flags.
-   * The resolver sends the signal at first, and after each change.
+   * The resolver sends the signal when it has found the service, and after each change.
    */
   found: signalRow(AVAHI_RESOLVER, 'Found', 'iissssisqaayu'),
-  /** Error. The resolver also sends this when the host's records have expired. `found` may follow later. */
+  /**
+   * Error. The resolver has not found the service, or has lost it because the host's records have expired.
+   * `found` may follow later.
+   */
   resolverFailure: signalRow(AVAHI_RESOLVER, 'Failure', 's'),
 } as const;
 

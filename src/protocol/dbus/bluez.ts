@@ -54,8 +54,8 @@ export const BLUEZ_SIGNALS = {
   /** Path, interfaces. */
   removed: signalRow(OBJECT_MANAGER, 'InterfacesRemoved', 'oas'),
   /**
-   * The reason why a connection has ended: its name, and a text. BlueZ 5.66, for instance, does not have
-   * this signal yet.
+   * The name of the reason why a connection has ended, and a text about the reason. BlueZ 5.66, for
+   * instance, does not have this signal yet.
    */
   disconnected: signalRow(DEVICE_INTERFACE, 'Disconnected', 'ss'),
 } as const;

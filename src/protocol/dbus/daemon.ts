@@ -79,10 +79,12 @@ const CHECKS = {
   y: isInteger,
   n: isInteger,
   // A received value of `x` or `t` is a bigint if a number would not be exact (actors/bus/values.ts). The
-  // check of `x` refuses a bigint, because the only `x` is a player's position, and JSON has no bigint.
+  // check of `x` refuses a bigint, because the only `x` is a player's position, and JSON has no bigint. The
+  // check of `t` accepts it, because each `t` is a time of systemd, which no record has in this form.
   x: isInteger,
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
-  // NaN and infinity are refused, because JSON lacks them. A whole number is valid, too.
+  // NaN and infinity are refused, because JSON lacks them. An integer is valid even if the service has sent
+  // it with another signature, which the received value no longer shows.
   d: Number.isFinite,
   // A dictionary is received as an object. Arrays, and the bytes of `ay`, are objects for `typeof`, too.
   'a{sv}': (value: unknown): boolean =>

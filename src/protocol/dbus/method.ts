@@ -4,14 +4,14 @@
 import type { MethodReply, Signature, Values } from './signatures.js';
 
 /**
- * The state that a method changes. A connection to a bus allows the methods with the effect `none`, and
- * those with one other effect at most.
+ * The state that a method changes. A connection to a bus allows the effect `none`, and at most one more.
  */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 /**
  * A row for one method. A function that takes any row has a parameter of the type `Method`, without type
- * arguments. The compiler accepts each row there, such as a `Method<readonly [string], number>`.
+ * arguments. The compiler accepts each row for it, such as a `Method<readonly [string], number>`, because
+ * `Args` is `never` by default.
  */
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;

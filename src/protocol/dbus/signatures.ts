@@ -1,6 +1,6 @@
 // Which signatures of D-Bus are in use, and which types their values have. `methodsOf` and `signalRow`
-// (method.ts) accept no other signature. Only the signature `ssv` of `setProperty` (daemon.ts) is not in
-// this file, because `setProperty` does not use `methodsOf`. Types only.
+// (method.ts) accept no other signature. `ssv` is in use, too, but not in this file, because `setProperty`
+// (daemon.ts) makes its row without `methodsOf`. Types only.
 
 /** An integer of 64 bits. It is a bigint only where a number would not be exact. */
 type Long = number | bigint;

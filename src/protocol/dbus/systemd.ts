@@ -75,8 +75,8 @@ export const SYSTEMD_ERRORS = {
 } as const;
 
 /**
- * Properties of `MANAGER_INTERFACE`: when the manager started, in microseconds of the monotonic clock. A
- * reload or re-execution does not change this time.
+ * The only property of `MANAGER_INTERFACE` in use: when the manager started, in microseconds of the
+ * monotonic clock. A reload or re-execution does not change this time.
  */
 export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 
@@ -107,8 +107,8 @@ export const UNIT_PROPERTIES = {
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u', Type: 's' } as const satisfies PropertyTable;
 
 /**
- * The path of a unit's object. Letters and digits of the name stay. Any other byte, and a digit at the
- * beginning, becomes `_` and two hexadecimal digits: `a-1.service` becomes `a_2d1_2eservice`. An empty name
+ * The path of a unit's object. Letters of the name stay, and so do digits that are not at its beginning. Any
+ * other byte becomes `_` and two hexadecimal digits: `a-1.service` becomes `a_2d1_2eservice`. An empty name
  * becomes `_`.
  */
 export function unitPath(name: string): string {

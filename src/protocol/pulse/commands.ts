@@ -33,8 +33,8 @@ import {
 import type { Writer } from './writer.js';
 
 /**
- * Arguments in wire order, by name. The type is `Writable<never>`, because every `Writable` can be assigned
- * to it.
+ * Arguments in wire order, by name. Their type is `Writable<never>`, because all kinds can be assigned to
+ * it: `Writable<number>` as well as `Writable<boolean>`.
  */
 export type CommandArguments = Readonly<Record<string, Writable<never>>>;
 /** The type of an argument's value: `typeof u32` makes `number`. */
@@ -100,7 +100,7 @@ const RECORD_STREAM_ARGUMENTS = {
   /** Size of one fragment, in bytes. */
   fragmentLength: index,
   ...STREAM_FLAGS,
-  /** If true, each sample is the peak of the samples that it replaces. */
+  /** If true, the rate is lowered by sending only the peak of several samples, not by filtering them. */
   peakDetect: bool,
   adjustLatency: bool,
   props,
@@ -196,8 +196,8 @@ export const REQUESTS = {
   /** The module stays when the connection that has loaded it ends. */
   LOAD_MODULE: request(51, { name: text, argument: text }, record({ index: u32 })),
   /**
-   * PipeWire gives a free index to the next module at once. So a caller that knows an index from before must
-   * first read whether the same module still has it.
+   * If a module ends, PipeWire gives its index to the next one that is loaded. So a caller must first read
+   * whether the index is still that of the same module.
    */
   UNLOAD_MODULE: request(52, { index: u32 }, acknowledgement),
   MOVE_SINK_INPUT: request(67, { index: u32, sink: byIndex }, acknowledgement),
@@ -219,9 +219,9 @@ export const FROM_SERVER = {
 } as const;
 
 /**
- * Other messages that the server may send. The daemon has only record streams. It needs their audio data and
- * `RECORD_STREAM_KILLED`, but no other message about them. The playback stream of `tonearm bench` is always
- * corked, so its messages do not matter.
+ * Other messages that the server may send. None of them is needed: the daemon has only record streams, for
+ * which audio data and `RECORD_STREAM_KILLED` are enough. `tonearm bench` has a playback stream, but this
+ * stream is always corked, so its messages do not matter.
  */
 export const IGNORED_FROM_SERVER: ReadonlySet<number> = new Set(
   Object.values({

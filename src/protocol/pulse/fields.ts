@@ -40,9 +40,9 @@ export const index = writableKind('index', (writer, value: number | undefined) =
 export const ownIndex = readableKind('ownIndex');
 
 /**
- * The object that a request is for. On the wire it is an index and a name. The index may be NONE, and the
- * name the null string. The server refuses a request that has both index and name, and most requests that
- * have neither (INVALID). We always send the index and no name, because names are not unique.
+ * The object that a request is for. On the wire it is an index, or NONE for no index, and then a name, or
+ * the null string for no name. The server refuses a request that has both index and name, and most requests
+ * that have neither (INVALID). We always send the index and no name, because names are not unique.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {
@@ -124,7 +124,7 @@ interface Layout {
   readonly emptyRecord: Readonly<Record<string, unknown>>;
 }
 
-/** Only the compiler needs this layout: every version that `negotiate` (wire.ts) returns has a layout. */
+/** Only the compiler needs it: each version that `negotiate` (wire.ts) returns has a layout of its own. */
 const EMPTY_LAYOUT: Layout = { rows: [], emptyRecord: {} };
 
 /** One layout for each version that we can read, oldest first. */
@@ -171,7 +171,10 @@ export function listToEnd<T>(kind: Readable<T>): Readable<T[]> {
   };
 }
 
-/** A list after its count. A count that is too large causes a WireError, at the latest at the frame's end. */
+/**
+ * A list after its count. If the count is too large, reading goes on behind the list, and the next type tag
+ * that does not fit, or the frame's end, causes a WireError.
+ */
 function listAfterCount<T>(count: Readable<number>, kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {

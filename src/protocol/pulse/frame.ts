@@ -42,9 +42,9 @@ interface FrameHeader {
 }
 
 /**
- * Receives a frame's payload, which is [start, end) of the chunk. The chunk may be the bytes that `push`
- * takes, without a copy. If the caller of `push` reads into the same memory again, as actors/dial.ts does,
- * the payload must not be used after this function has returned.
+ * Receives a frame's payload, which is [start, end) of the chunk. The chunk may be a view of the bytes that
+ * `push` takes, not a copy. If the caller of `push` later reads other bytes into their memory, as
+ * actors/dial.ts does, the payload must not be used after this function has returned.
  */
 type Deliver = (chunk: Chunk, start: number, end: number, channel: number) => void;
 
@@ -72,7 +72,7 @@ export class Framer {
 
   /**
    * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError
-   * for a header that no server may send. Then nobody can know where the next frame begins.
+   * for a header that no server may send, because where the next frame begins is then unknown.
    */
   push(received: Uint8Array, deliver: Deliver, length = received.length): void {
     if (received !== this.#received) this.#chunk = new Chunk(received);

@@ -6,9 +6,9 @@ import { TEXT_MAX_BYTES } from './text-cache.js';
 /** At most this many entries of a list are kept: the first ones, and `ALWAYS_KEPT_KEYS` at any place. */
 const PROPS_MAX_ENTRIES = 128;
 /**
- * The limit for the keys and values of one list. Only entries of `ALWAYS_KEPT_KEYS` may exceed it. The list
- * of an ALSA sink has 2 kB. 130 streams with 110 kB each filled a thread's whole heap
- * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * The limit for the keys and values of one list. Only entries of `ALWAYS_KEPT_KEYS` may exceed it. It is
+ * enough, because the list of an ALSA sink has only 2 kB. It is needed, because without it 130 streams with
+ * 110 kB each filled a thread's whole heap (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 const PROPS_MAX_BYTES = 8192;
 
@@ -43,8 +43,8 @@ export class PropertyBudget {
   }
 
   /**
-   * Counts the next entry, and returns true if it is kept. Only the part of a long text that would be kept
-   * is counted. If an entry is not kept, the caller skips its value without decoding it.
+   * Counts the next entry, and returns true if it is kept. If a text would be cut, only the part that would
+   * be left of it is counted. If an entry is not kept, the caller skips its value without decoding it.
    */
   admit(key: string, keyBytes: number, valueBytes: number): boolean {
     const bytes = Math.min(keyBytes, TEXT_MAX_BYTES) + Math.min(valueBytes, TEXT_MAX_BYTES);

@@ -9,7 +9,7 @@ import { describeTypeTag, NONE, TYPE_TAG, WireError } from './wire.js';
 const TWO_TO_32 = 0x1_0000_0000;
 /** The type tag before a text's bytes, and the NUL after them. */
 const TEXT_OVERHEAD_BYTES = 2;
-/** A property's value begins with its length, then the length again. Each is a type tag and four bytes. */
+/** Before a property's value, its length comes twice, each time as a type tag and four bytes. */
 const PROP_HEADER_BYTES = 10;
 /**
  * How many bytes of a format's properties are kept. Those of PCM take 50. Few are enough, because no
@@ -121,8 +121,8 @@ export class Reader {
   }
 
   /**
-   * Reads a value of any kind. One function reads all kinds, because many small functions would leave the
-   * processor's caches between two changes of a volume (bench/FIGURES.md, "A change of a volume").
+   * Reads a value of any kind. One function reads all kinds, because the processor's caches would lose
+   * many small functions between two changes of a volume (bench/FIGURES.md, "A change of a volume").
    */
   value(kind: keyof ValueTypes): ValueTypes[keyof ValueTypes] {
     const view = this.#view;
@@ -254,6 +254,7 @@ export class Reader {
     const bytes = this.#bytes;
     const start = this.#offset;
     if (bytes[start] !== TYPE_TAG.u32) throw this.#unexpected(TYPE_TAG.u32);
+    // This call throws if the frame ends within these bytes, so they can be read after it.
     this.#skip(PROP_HEADER_BYTES);
     const announced = this.#view.getUint32(start + 1);
     const typeTag = bytes[start + 5];

@@ -72,8 +72,8 @@ export class Session {
   /** The tags of requests that have timed out. A tag is used again only after its late reply. */
   readonly #timedOutTags = new Set<number>();
   /**
-   * The newest request's tag. Tags go from 0 to NONE - 1, and then begin again with 0. So the first request
-   * has the tag 0. Only messages of the server that answer no request have the tag NONE.
+   * The newest request's tag. Tags go from 0 to NONE - 1, and then begin again with 0. This value is the one
+   * before 0, the first request's tag. Only messages of the server that answer no request have the tag NONE.
    */
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
@@ -177,7 +177,7 @@ export class Session {
       if (result.ok) next(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // Other errors end the session anyway, except `bad-argument`, which our arguments cannot cause.
+      // With `closed` or `violation` the session ends elsewhere; our arguments cannot cause `bad-argument`.
     });
   }
 

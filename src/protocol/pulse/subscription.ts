@@ -1,10 +1,10 @@
-// Decides which events the sound server is asked for, and what an event means.
+// Decides which events the sound server shall send, and what an event means.
 
 import { NONE, WireError } from './wire.js';
 
 /**
  * The kinds of objects. The low four bits of an event are an index in this list: 0x12 is a change (1) of a
- * sink input (2). A mask has a bit for each kind that is asked for: 0x05 asks for sinks and sink inputs.
+ * sink input (2). A mask has a bit for each kind: 0x05 has bits 0 and 2, for sinks and sink inputs.
  */
 export const FACILITIES = [
   'sink',

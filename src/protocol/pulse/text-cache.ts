@@ -8,10 +8,10 @@ const TEXT_SLOTS = 2048;
  */
 const CACHED_TEXT_MAX_BYTES = 64;
 /**
- * How many bytes of a text are decoded, unless the whole text is needed (`optionalText` in reader.ts).
- * PulseAudio and PipeWire pass on texts of 60 000 bytes. If one character of a string is beyond Latin-1, all
- * its characters take two bytes. 136 streams with two such texts filled a thread's whole heap
- * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * How many bytes of a text are decoded, unless the whole text is needed (`optionalText` in reader.ts). The
+ * limit is needed, because PulseAudio and PipeWire pass on texts of 60 000 bytes, and V8 makes them twice as
+ * long in memory if one character is beyond Latin-1. 136 streams with two such texts each filled a thread's
+ * whole heap (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 export const TEXT_MAX_BYTES = 1024;
 /** How many bytes of a text are compared at a time. */
@@ -21,8 +21,8 @@ const GOLDEN_FACTOR = 0x9e3779b1;
 /** This factor, like the one above, is a prime of xxHash. */
 const PRIME_FACTOR = 0x85ebca77;
 /**
- * A slot is the highest bits of a product of 32 bits, which is shifted to the right by this number. The
- * lower bits of a product depend on only few bits of its two factors.
+ * A product of 32 bits is shifted to the right by this number, and its highest bits remain. They are the
+ * slot, because the lower bits of a product depend on only few bits of its two factors.
  */
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
@@ -34,8 +34,8 @@ const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 const OBJECT_PLACES = 512;
 /**
  * The cache keeps two lists of an object: one of its own properties, and one of the properties of a format.
- * The record of a card with ports has several lists of properties. They share one place, so only the last one
- * is kept.
+ * If a record has several lists of one sort, they share one place, and only the last one is kept: a card has
+ * a list, and so has each of its ports.
  */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECT_PLACES * LISTS_PER_OBJECT - 1;
@@ -130,7 +130,7 @@ export class TextCache {
     const firstWord = isShort ? shortWord(bytes, start, end) : words.getInt32(start);
     const lastWord = isShort ? firstWord : words.getInt32(end - WORD_BYTES);
     // The hash uses the length and both ends. To read all bytes would cost more than the rare collisions.
-    // The shift by 15 is the one that xxHash has before this factor.
+    // The shift by 15 mixes higher bits into lower ones, as in xxHash before it multiplies by PRIME_FACTOR.
     const mixed = Math.imul(firstWord + length, GOLDEN_FACTOR) ^ lastWord;
     const slot = Math.imul(mixed ^ (mixed >>> 15), PRIME_FACTOR) >>> SLOT_SHIFT;
     // A text is in one of two slots, such as 4 or 5. If there were only one slot for it, two keys with the

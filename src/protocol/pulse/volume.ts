@@ -26,12 +26,12 @@ export function rawOf(fraction: number): number {
   return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));
 }
 
-/** The volume of each channel as a part of the loudest channel's, 0..1. */
+/** The volume of each channel, divided by the volume of the loudest channel: 0 to 1. */
 export type ChannelParts = readonly number[];
 
 /**
- * The inverse of `balanceOf` for one left and one right channel: the parts of both at this balance.
- * Undefined for all other channels.
+ * The parts that the channels have at this balance (the reverse of `balanceOf`). Undefined unless
+ * there are exactly two channels, one left and one right.
  */
 export function channelPartsOf(balance: number, channelMap: readonly number[]): number[] | undefined {
   const hasLeft = channelMap.some((position) => LEFT_POSITIONS.has(position));

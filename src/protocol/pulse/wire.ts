@@ -61,8 +61,8 @@ export function describeTypeTag(byte: number | undefined): string {
 export const NONE = 0xffffffff;
 
 /**
- * The other side has broken the protocol, or a value does not fit it. The code that handles frames catches
- * this error.
+ * The other side has broken the protocol, or the protocol has no form for a value. The code that handles
+ * frames catches this error.
  */
 export class WireError extends Error {
   override readonly name = 'WireError';

@@ -62,8 +62,8 @@ export class Writer {
   u32(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
       throw new WireError(`${value} is not a u32`);
-    // Most values are numbers, so this makes room once, for type tag and number together. `#typeTag` and
-    // `#word` would make room twice.
+    // Type tag and number share one call of `#grow`, to save time, because most values are numbers.
+    // `#typeTag` and `#word` would need two calls.
     const at = this.#grow(5);
     this.#buffer[at] = TYPE_TAG.u32;
     this.#buffer.writeUInt32BE(value, at + 1);

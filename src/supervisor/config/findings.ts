@@ -70,7 +70,7 @@ export class Findings {
   readonly #problems: Finding[] = [];
   readonly #warnings: Finding[] = [];
 
-  /** Lines are sorted by the order of `files`, then by place. */
+  /** `problems` and `warnings` are sorted by the order of `files`, then by line and column. */
   constructor(files: readonly string[]) {
     this.#files = files;
   }
@@ -86,9 +86,9 @@ export class Findings {
 
   /**
    * Warns of a key that does not exist. `path` is the key's path, split into names. `knownPaths` are the
-   * dotted paths that exist, at least one. All these paths begin at the same place: at the top of the
-   * configuration (`['api', 'prot']` and `api.port`), or in the map that is a key's value (`['lable']` and
-   * `label`).
+   * dotted paths that exist, at least one. For a key of the configuration, both begin at the top:
+   * `['api', 'prot']` and `api.port`. For a field in a key's value, both begin in this value: `['lable']`
+   * and `label`.
    */
   addUnknownKey({ keyAt, key }: ConfigEntry, path: readonly string[], knownPaths: readonly string[]): void {
     this.addWarning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, knownPaths)}`);

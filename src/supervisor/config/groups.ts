@@ -32,7 +32,7 @@ const group: ValueReader<GroupChoice> = (entry, context) => {
   if (!(content instanceof Map)) return reportExpected('a map of label and outputs', entry, context);
   const fields = readFields<GroupChoice>({ label, outputs }, content, context);
   if (!content.has('outputs')) context.findings.addProblem(valueAt, `${key}.outputs`, 'is required');
-  // `outputs` stands here once more, because for the compiler each member of `fields` may be absent.
+  // For the compiler, `fields` may still lack `outputs` after this check, so `outputs` is added once more.
   return fields.outputs === undefined ? undefined : { ...fields, outputs: fields.outputs };
 };
 

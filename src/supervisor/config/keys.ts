@@ -179,8 +179,8 @@ export function pathsIn(table: KeyTable, path = ''): readonly string[] {
 }
 
 /**
- * In the settings, the section of each child has the child's name. Two sections get further members, which
- * their backends need although they are no keys of the section.
+ * In the settings, the section of each child has the child's name, so `pulseaudio` becomes `audio`. The
+ * backends of `systemd` and `audio` need more than the keys of their own sections.
  */
 export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;

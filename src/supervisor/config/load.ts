@@ -112,9 +112,9 @@ function readConfig(path: string): ConfigFileResult | undefined {
 }
 
 /**
- * To be called if nothing can be opened at `path`. True if `path`, or a directory above it, is a link to
- * nothing, for instance to a disk that is not mounted. Such a link means that there should be a
- * configuration, so the defaults must not be used.
+ * To be called if opening `path` has failed with ENOENT. True if `path`, or a directory above it, is a link
+ * whose target does not exist, for instance because a disk is not mounted. Such a link means that there
+ * should be a configuration, so the defaults must not be used.
  */
 function isDanglingLink(path: string): boolean {
   const linkStats = fs.lstatSync(path, { throwIfNoEntry: false });
@@ -161,6 +161,7 @@ function kindOfFile(stats: fs.Stats): string {
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }
 
+/** Functions above use this. They are not called before the whole file has been evaluated. */
 const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
 
 function missingFile(path: string): ConfigFileResult {

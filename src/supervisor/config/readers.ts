@@ -103,8 +103,8 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
-    // A secret that is no text, such as a number, is turned into a text and checked: `reportExpected` would
-    // display the secret, but the errors of `check` do not quote it.
+    // `reportExpected` would display a secret that is no text, such as a number. So a secret is always
+    // turned into a text for `check`, because the errors of `check` do not quote it.
     const isSecret = secret !== undefined;
     if (typeof content !== 'string' && !isSecret) return reportExpected(kind, entry, context);
     const text = String(content);
@@ -178,7 +178,7 @@ export function flagOrList<T>(readItem: ValueReader<T>): ValueReader<boolean | r
   };
 }
 
-/** A single value becomes a list of one item. An empty value is such an item, and `readItem` reports it. */
+/** A single value becomes a list of one item. An empty value does so, too, and `readItem` reports it. */
 export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, context) => {
     const items = Array.isArray(entry.content) ? entry.content : [entry];
@@ -256,7 +256,7 @@ export function readFields<T extends object>(
     if (read === undefined) context.findings.addUnknownKey(entry, [name], [...readersByName.keys()]);
     return [name, read?.(entry, context)];
   });
-  // The types do not show that each value comes from the reader of its name.
+  // The assertion `as` is true, because each value comes from the reader of its name.
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 

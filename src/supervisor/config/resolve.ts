@@ -134,8 +134,8 @@ interface SectionContext {
 }
 
 /**
- * A key without a value and without a default is left out. A wrong value is replaced by the default, too.
- * Nobody uses this default: `findings` has a problem then, so the configuration is refused.
+ * A key without a value gets its default, or is left out if it has none. A key with a wrong value is treated
+ * in the same way, but then `findings` has a problem, so the configuration is refused.
  */
 function readSection(
   table: KeyTable,
@@ -210,7 +210,7 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], writtenKeys: EntriesByKe
     const key = `upgrade.${name}`;
     const otherKey = keysByPath.get(normalizedPath);
     if (otherKey !== undefined) {
-      // One of the two paths may be the default of its key, which then has no entry.
+      // Only a key that is written in a file has an entry. The other key may have its default.
       const entry = writtenKeys.get(key) ?? writtenKeys.get(otherKey);
       if (entry !== undefined)
         findings.addProblem(entry.valueAt, entry.key, `${key} and ${otherKey} are the same file`);

@@ -49,7 +49,10 @@ const interfaceName = acceptUnless(
 /** The limit of RFC 1035, section 2.3.4, for the form with dots. */
 const HOST_MAX_CHARACTERS = 253;
 
-/** Labels of 1 to 63 characters (RFC 1123) with dots between them. Home networks also use the underscore. */
+/**
+ * Labels of 1 to 63 characters (RFC 1123) with dots between them. No label begins or ends with `-`. Home
+ * networks also use the underscore.
+ */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 /** The scheme, the host and the port of an origin such as `https://radio.lan:8443` or `http://[::1]`. */
@@ -63,8 +66,8 @@ export function bindTarget(text: string): CheckResult {
 }
 
 /**
- * Accepts `*` or an origin. The result is as browsers send it: lower case, without the default port. A host
- * such as `1.2.3.999` passes `isHostName`, but `URL` refuses it as a wrong IPv4 address.
+ * Accepts `*` or an origin. The result is as browsers send it: lower case, without the default port. Most
+ * schemes besides http and https have no default port.
  */
 export function corsOrigin(text: string): CheckResult {
   if (text === '*') return success(text);
@@ -76,9 +79,9 @@ export function corsOrigin(text: string): CheckResult {
   const isIpv6 = host.startsWith('[');
   if (!isIpv6 && !isHostName(host)) return failed(hostFault(host));
   if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
-  // Most other schemes, such as that of an app's `capacitor://localhost`, have no default port, and `URL`
-  // gives the origin `null` for them.
+  // `URL` gives the origin `null` for most other schemes, such as that of an app's `capacitor://localhost`.
   if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
+  // A host such as `1.2.3.999` passes `isHostName`, but `URL` refuses it as a wrong IPv4 address.
   return URL.canParse(text) ? success(new URL(text).origin) : failed('its host is not a valid address');
 }
 
@@ -143,8 +146,8 @@ export function outputLabel(text: string): CheckResult {
 }
 
 /**
- * A sound device's name has 1 to 127 characters. The dot also matches a line feed, because of the flag `s`.
- * So a name with a line feed is refused by the rule about blanks, which gives the true reason.
+ * A sound device's name has 1 to 127 characters. With the flag `s` the dot also matches a line feed.
+ * Otherwise a name with a line feed would be refused because of its length, and not because of a blank.
  */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
@@ -171,7 +174,7 @@ export const deviceName = acceptUnless(
 
 /**
  * User name and password are refused, because they would be displayed with the address. `URL` accepts
- * `mqtt://` without a host. `new URL` cannot throw in the rules that follow the one with `canParse`.
+ * `mqtt://` without a host. The rule with `canParse` is tried before those in which `new URL` might throw.
  */
 export const brokerUrl = acceptUnless(
   ['it does not begin with mqtt:// or mqtts://', doesNotMatch(/^mqtts?:\/\//i)],
@@ -188,7 +191,7 @@ const addressOfNode = acceptUnless(
   ['nothing may follow the host and port', hasPath],
   ['port 0 cannot be used', hasPortZero],
   // The record of a node has a port but no scheme, so the port must show the scheme. An origin has no port
-  // if the port is the usual one of the scheme.
+  // if the port is the usual one of the scheme, so the port of an https origin is never 443.
   ['https is only possible at port 443', (text) => /^https:.*:\d+$/.test(new URL(text).origin)],
   ['port 443 is for https', (text) => /^http:.*:443$/.test(new URL(text).origin)],
 );

@@ -11,8 +11,8 @@ export const unit: ValueReader<string> = checkedText('a unit name', unitName);
 /** An item of the list is a name such as `mpd.service`, or a map `{name, url}`. */
 const listedUnit: ValueReader<UnitEntry> = (entry, context) => {
   const { valueAt, key, content } = entry;
-  // A number or an empty value is probably meant as a name, so `unit` reports it. A list is neither
-  // a name nor a map.
+  // The message about a list names both forms. A number or an empty value is probably meant as a name, so
+  // `unit` reports it below.
   if (Array.isArray(content)) return reportExpected('a unit name or a map of name and url', entry, context);
   if (!(content instanceof Map)) {
     const name = unit(entry, context);

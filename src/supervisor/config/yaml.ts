@@ -74,8 +74,8 @@ type LocationOf = (offset: number) => Location;
 export function parseConfig(file: string, text: string, findings: Findings): ConfigEntry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
-  // The report of a forbidden character needs its line. The line counter learns only from the parser where
-  // lines begin, so the text is parsed up to this character.
+  // The report of a forbidden character needs its line, and the line counter learns only from the parser
+  // where lines begin. So the text is parsed up to this character, or to its end if there is none.
   const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
   const locationOf: LocationOf = (offset) => ({ file, ...lineCounter.linePos(offset) });
   const reportSyntax = (offset: number, problem: string): undefined => {
@@ -126,8 +126,9 @@ function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
 }
 
 /**
- * An alias has its own place. If it stands for a list or map, the values inside have the places where they
- * are written, at the anchor. A value without a node, such as that of `a` in `{a}`, has its key's place.
+ * The value of an alias has the alias's place. If it is a list or map, the values inside have the places
+ * where they are written, at the anchor. A value without a node, such as that of `a` in `{a}`, has its key's
+ * place. The items of a list have no keys, so their `keyAt` is that of the list.
  */
 function entryOf(
   node: Node | null,

@@ -89,7 +89,7 @@ export class Conversation {
   /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
     // A command or tag that the frame lacks becomes NONE. A message that answers no request also has the tag
-    // NONE. Neither `MESSAGES` nor `#requests` has an entry for NONE.
+    // NONE. Both can be looked up, because neither `MESSAGES` nor `#requests` has an entry for NONE.
     const { command: code = NONE, tag = NONE } = commandAndTagOf(frame);
     const isReply = from === 'server' && code === REPLY;
     const isError = from === 'server' && code === ERROR;
@@ -249,7 +249,10 @@ function printableValue(reader: Reader, { naming }: MessageField): Value {
   return naming !== undefined && typeof value === 'number' ? naming(value) : value;
 }
 
-/** Reads a list. A count that is too large causes a WireError, at the latest at the frame's end. */
+/**
+ * Reads a list. If its count is too large, reading goes on behind the list, and a value that cannot be read,
+ * or the frame's end, causes a WireError.
+ */
 function listValue(reader: Reader, field: MessageField, version: number): Value[] {
   const isToEnd = field.list === '+';
   const count = isToEnd ? Number.POSITIVE_INFINITY : readTypedValue(reader).value;

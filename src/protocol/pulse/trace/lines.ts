@@ -60,6 +60,7 @@ function itemText(item: TraceItem): string {
   return `data${fieldsText({ channel, offset, length, seek })}`;
 }
 
+/** `unnamed` are values for which messages.ts has no name. `declined` are offers of shared memory. */
 function commandText({ tag, command, answers, fields, unnamed, problem, declined }: DecodedMessage): string {
   const unnamedTexts = unnamed.map(({ type, value }) => `${type}:${valueText(value)}`);
   const parts = [
@@ -107,7 +108,7 @@ function inQuotes(text: string): string {
 }
 
 function escapeUnprintable(text: string): string {
-  // JSON writes a character beyond U+FFFF as its two units.
+  // A character beyond U+FFFF has two units, and JSON needs an escape for each of them.
   return text.replace(UNPRINTABLE, (char) => char.split('').map(escapedUnit).join(''));
 }
 

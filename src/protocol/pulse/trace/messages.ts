@@ -14,8 +14,8 @@ export interface MessageField {
   /** Makes the name of a value that is a number. */
   readonly naming?: Naming | undefined;
   /**
-   * `*` stands for a list after its count, `+` for a list to the end of the message. Absent if the field is
-   * no list.
+   * `*` stands for a list that begins with the number of its items, `+` for a list that goes on to the end
+   * of the message. Absent if the field is no list.
    */
   readonly list?: string | undefined;
   /** The row of RECORDS for the list's items. Absent or '' if the items are plain values. */
@@ -28,10 +28,10 @@ export type MessageFields = readonly MessageField[];
  * How a field is written in the texts below:
  * - `index`: a plain value.
  * - `state:deviceState`: a number. This row of NAMINGS makes its name.
- * - `formats*`: a list of values, after its count.
- * - `keys+`: a list of values, to the end of the message.
- * - `ports*PORT` or `sinks+SINK`: such a list of records.
- * - `PORT`: all fields of this row of RECORDS.
+ * - `formats*`: a list of values that begins with their number.
+ * - `keys+`: a list of values that goes on to the end of the message.
+ * - `ports*PORT` or `sinks+SINK`: a list like these two, but its items are records.
+ * - `PORT`: all fields of this row of RECORDS. This form is read without FIELD.
  */
 const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
 
@@ -58,7 +58,8 @@ function fieldsOfTable(
     const detailedField = detailedFields.find((field) => field.name === name);
     const field = { name, ...since, ...detailedField };
     if (kind !== byIndex) return [field];
-    // On the wire an object is an index and a name: `sink` and `sinkName`, or `index` and `name`.
+    // The daemon writes a `byIndex` as two values, an index and a name. They are called `sink` and
+    // `sinkName` here, or `index` and `name`.
     const objectName = name === 'index' ? 'name' : `${name}Name`;
     return [field, { name: objectName }];
   });
@@ -91,15 +92,18 @@ const RECORDS: Readonly<Record<string, MessageFields>> = {
   TIMES: parseFields('sinkLatency sourceLatency running sent answered writeIndex readIndex'),
 };
 
-/** The fields of a record; none for an unknown name. */
+/**
+ * The fields of a record; none for an unknown name. RECORDS is complete before the first call, because no
+ * row contains a word like `PORT` alone.
+ */
 export const recordFields = (name: string): MessageFields => RECORDS[name] ?? [];
 
 /**
  * The commands, one on a line, in the order of their numbers. A line has the command's name, the fields of
  * the request, and after the arrow the fields of the reply. If the daemon sends the command, the line lacks
- * the fields of the request, because they are in COMMANDS. The commands with AUTOLOAD have no fields: these
- * commands were removed in PulseAudio 0.9.15. The two fields of EXTENSION are followed by those that its
- * module defines, which have no names here.
+ * the fields of the request, because they are in COMMANDS. The commands with AUTOLOAD have no fields,
+ * because these commands were removed in PulseAudio 0.9.15. After the two fields of EXTENSION come values
+ * that the module defines. These values have no names here.
  */
 const LINES = `
   ERROR error:fault

@@ -40,8 +40,8 @@ const ENCODINGS = [
 ];
 
 /**
- * How a value of each type is read. The keys are names of type tags (wire.ts), and `bool` for `yes` and
- * `no`.
+ * How a value of each type is read. A key is the name of a type tag (wire.ts). VALUE_TAG_TYPES has the tags
+ * that are no keys.
  */
 const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   text: (reader) => fields.excerpt.read(reader) ?? null,
@@ -85,7 +85,7 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
 };
 
-/** These type tags are whole values, which no bytes follow. Each belongs to the type on its right. */
+/** These type tags are whole values, so no bytes follow them. READERS has their types: `yes` is a `bool`. */
 const VALUE_TAG_TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
 
 /** Reads the next value. Throws WireError at the end of the frame, and at an unknown type tag. */
@@ -93,6 +93,7 @@ export function readTypedValue(reader: Reader): TypedValue {
   const unread = reader.unreadBytes();
   const tagName = describeTypeTag(unread[0]);
   const type = VALUE_TAG_TYPES[tagName] ?? tagName;
+  // An unknown byte or the end of the frame gets a description that is no key, such as `byte 0x01`.
   const read = READERS[type];
   if (read === undefined) throw new WireError(`${unread.length} bytes more, from ${tagName} on`);
   return { type, value: read(reader) };
@@ -119,6 +120,7 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
    */
   protocolVersion: (word) => word & 0xffff,
 
+  /** `serverFault` calls a code without a name UNLISTED. */
   fault: (code) => {
     const { name } = serverFault(code);
     return name === 'UNLISTED' ? code : name;
