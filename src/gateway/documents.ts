@@ -32,8 +32,8 @@ export class Documents {
   /** A response is cached while the journal has the entry of its tracklist. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /**
-   * Functions that resume the waiting requests for a child's records. A child has an entry only until its
-   * first report that has another state than `connecting`, or the state `connecting` with a detail.
+   * Functions that resume the waiting requests for a child's records. The entry of a child is removed at its
+   * first report, but `connecting` without a detail does not count as one.
    */
   readonly #waitingRequests = new Map<ChildName, Set<() => void>>();
 
@@ -147,8 +147,8 @@ export class Documents {
 }
 
 /**
- * Why there is no response; undefined if the backend reports no reason. A backend that is up has no response
- * only if it has not published the record yet.
+ * Why there is no response; undefined if the backend reports no reason. If the backend is up, the reason can
+ * only be that it has not published the record yet.
  */
 function reasonOf({ state, detail }: BackendHealth): string | undefined {
   return state === 'up' ? 'it has not reported this yet' : detail;

@@ -9,8 +9,8 @@ export const ownNode = tonearm(new URL('.', location.href));
 
 /**
  * A connection that several tabs of the browser may share. It has no `ready`, because a tab may get its
- * first state from another tab, and not from a connection of its own. Its `subscribe` calls the listener
- * only at changes, while that of `Live` also calls it at once.
+ * first state from another tab, and not from a connection of its own. `subscribe` of `Live` also calls the
+ * listener at once, but `subscribe` of this type calls it only at changes.
  */
 export type PageLive = Omit<Live, 'ready'>;
 

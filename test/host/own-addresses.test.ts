@@ -28,6 +28,7 @@ const isPhysical = (name: string): boolean => ['wlan0', 'eth0'].includes(name);
 const ORDERS: readonly (readonly [criterion: string, onDefaultRoutes: string[], addresses: string])[] = [
   ['the default route', ['eth0'], '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1'],
   [
+    // If both counted alike, the address of wlan0 would be the first, as in the next row.
     'the order of two default routes',
     ['eth0', 'wlan0'],
     '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1',

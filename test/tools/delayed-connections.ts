@@ -34,8 +34,8 @@ export async function delayConnections(pid: number, port: number) {
       until('the connection is dropped', () => droppedConnections() > before),
     ]);
   }
-  // The stopped process accepts nothing, so the queue stays full. A socket that stayed open would send its
-  // dropped packet again, and would be counted as the further connection.
+  // The stopped process accepts nothing, so the queue stays full without these sockets. A socket that stayed
+  // open would send its dropped packet again, which `droppedConnections` counts.
   for (const socket of sockets) socket.destroy();
   const droppedWhenFull = droppedConnections();
   return {

@@ -79,8 +79,9 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
 ];
 
 /**
- * Entities are made from these members of records, at any depth. `id` and `scope` never change in a record.
- * They are here because a record with another id or scope may get the name of a record that has gone.
+ * Entities are made from these members of records, at any depth. `id` and `scope` are among them, although
+ * they never change in a record: another record, with another id or scope, may get the name of one that has
+ * gone.
  */
 const ENTITY_MEMBERS = [
   'id',
@@ -243,7 +244,7 @@ export class Branch {
     } else if (change.collection === 'served') {
       this.served = JSON.parse(change.json) as ServedRecord;
     } else if (COLLECTION_SPECS[change.collection].keeps === undefined) {
-      // Collections with `keeps` have actions, which become events (bridge.ts), or repeat what is elsewhere.
+      // Collections with `keeps` have no topics: bridge.ts makes events of their actions.
       this.#put(change.collection, change.key, change.json);
     }
   }

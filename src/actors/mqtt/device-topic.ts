@@ -65,11 +65,11 @@ export class DeviceTopic {
   received(text: string, otherOwner: string | undefined): void {
     const areEntitiesKnown = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
-    // `RetainedTopics` delays some topics of the retained entities until this node's next device message.
-    // While another node owns the device, there is no such message. So `#retained` must have no entities.
+    // `RetainedTopics` publishes some topics of the entities in `#retained` only after this node's next
+    // device message. While another node owns the device, there is no such message, and these topics would
+    // never be published. So `#retained` gets no entities.
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
-    // Our own text may be too long for `entitiesIn`, which then finds no entities. So a known text is not
-    // parsed again.
+    // A known text keeps its entities. `entitiesIn` finds none in a text that is too long, as our own may be.
     else if (!areEntitiesKnown) this.#retained = { text, entities: entitiesIn(text) };
     this.rebuildLater();
   }

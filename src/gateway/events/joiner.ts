@@ -35,9 +35,9 @@ export class Joiner {
   }
 
   /**
-   * Returns the event of the earlier items; undefined if there are none. If `item` joins them, their event
-   * is not complete yet, so undefined is returned, too. After the last item, call the method with undefined
-   * to get the last event.
+   * Takes `item`, and returns the event of the items before it if that event is complete now. It is not
+   * complete, and undefined is returned, if `item` joins these items, or if there are none. After the last
+   * item, call the method with undefined to get the last event.
    */
   completedEvent(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#lastItem;

@@ -80,7 +80,7 @@ const CHECKS = {
   n: isInteger,
   // A received value of `x` or `t` is a bigint if a number would not be exact (actors/bus/values.ts). The
   // check of `x` refuses a bigint, because the only `x` is a player's position, and JSON has no bigint. The
-  // check of `t` accepts it, because each `t` is a time of systemd, which no record has in this form.
+  // check of `t` accepts it: each `t` is a time of systemd, and no record has such a time as a number.
   x: isInteger,
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
   // NaN and infinity are refused, because JSON lacks them. An integer is valid even if the service has sent

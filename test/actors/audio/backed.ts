@@ -89,8 +89,8 @@ export function startBackend(t: TestContext, socketPath: string, options: Backen
   const { timing, home = '/nowhere', settings } = options;
   const recorder = new AudioRecorder();
   const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
-  // The `uid` does not count, because `XDG_RUNTIME_DIR` is set. Without a `machineId`, each address counts
-  // as one of this machine.
+  // The `uid` does not count, because `XDG_RUNTIME_DIR` is set. The `machineId` does not count either,
+  // because `PULSE_SERVER` does not name a machine.
   const context = { env, uid: 0, home, machineId: undefined };
   const allSettings = { ...AUDIO_SETTINGS, ...settings };
   const backend = new AudioBackend(allSettings, context, recorder, systemClock, { ...TIMING, ...timing });

@@ -54,7 +54,7 @@ export class ScriptedManager {
   isStopped = false;
   #callsUnderWay = 0;
 
-  /** Stands in for the constructor of the bus, in code that makes its own bus. */
+  /** For code under test that makes its own bus: it calls this function, which returns this scripted bus. */
   readonly busOf = (owner: BusOwner): this => {
     this.#owner = owner;
     return this;
