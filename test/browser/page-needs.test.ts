@@ -117,7 +117,7 @@ describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, 
     await page.getByRole('button', { name: /^Playing on: .*Kitchen/ }).waitFor();
   });
 
-  test('a refusal is shown in the sheet, and the music stays on its output', async () => {
+  test('a refusal is displayed in the sheet, and the music stays on its output', async () => {
     await openPage();
     node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'It is used by another' } };
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();
@@ -128,7 +128,7 @@ describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, 
     await sheet.getByRole('button', { name: 'Play on Living room', pressed: true }).waitFor();
   });
 
-  test('a refusal that comes after the sheet was closed is shown on the page', async () => {
+  test('a refusal that comes after the sheet was closed is displayed on the page', async () => {
     await openPage();
     const answer = node.backends.hold();
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();

@@ -137,7 +137,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     title: 'mqtt.homeAssistant shows the node below mqtt.homeAssistantPrefix',
     run: async ({ spy }) => {
       const announcedDevices = () => [...spy.tree()].filter(([topic]) => topic.startsWith('ha/device/'));
-      await until('a device is shown', () => announcedDevices().length > 0);
+      await until('a device is announced', () => announcedDevices().length > 0);
       assert.ok(
         announcedDevices().every(
           ([, text]) => text.includes('house/attic') && !text.includes('house/cellar'),

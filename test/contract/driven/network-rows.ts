@@ -126,7 +126,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
   },
   {
     drives: ['operation nodes', 'event node.updated', 'event node.removed'],
-    title: 'another node is shown, and events announce that it comes and goes',
+    title: 'another node is published, and events announce that it comes and goes',
     run: async ({ house, plain, avahi }) => {
       await until('the daemon browses for nodes', () =>
         avahi.calls.some((call) => call.startsWith('ServiceBrowserNew')),

@@ -68,7 +68,7 @@ const COMMANDS_WITH_BODY: readonly (readonly [command: string, body: object, cal
 export const PLAYER_ROWS: readonly Row<House>[] = [
   {
     drives: ['key players.enabled', 'operation players', 'event player.added', 'event player.removed'],
-    title: 'a player is shown, and events announce that it comes and goes',
+    title: 'a player is published, and events announce that it comes and goes',
     run: async (node) => {
       await withPlayer(node, async () => {
         const [player] = await node.house.read<readonly PlayerRecord[]>('/players');
@@ -191,7 +191,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
       'operation addTrack',
       'event player.tracklist.updated',
     ],
-    title: 'a tracklist is shown and commanded, and its change is an event',
+    title: 'a tracklist is published and commanded, and its change is an event',
     run: (node) =>
       withPlayer(node, async (player) => {
         const { house } = node;

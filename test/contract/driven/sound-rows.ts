@@ -52,7 +52,7 @@ async function withStream(node: House, act: (id: number) => Promise<void>): Prom
 export const SOUND_ROWS: readonly Row<House>[] = [
   {
     drives: ['key pulseaudio.enabled', 'operation audio', 'operation audioServer'],
-    title: 'pulseaudio.enabled decides whether the sound server is shown',
+    title: 'pulseaudio.enabled decides whether the sound server is published',
     run: async ({ house, bare }) => {
       const { kind, server } = await house.read<AudioRecord>('/audio');
       assert.deepEqual([kind, server.default_sink], ['pulseaudio', 'living']);
