@@ -1,5 +1,5 @@
 // Decides how errors, and texts of other programs, are written for people in `/health`, the log and a
-// terminal. Pure.
+// terminal, and how texts are cut. Pure.
 
 /** How many reasons of one failure are named. Further reasons are only counted. */
 const REASONS_NAMED_MAX = 4;
@@ -18,6 +18,18 @@ export function printable(text: string): string {
     const codePoint = character.codePointAt(0) ?? 0;
     return `\\u{${codePoint.toString(16)}}`;
   });
+}
+
+/** The beginning of the text. A character of two UTF-16 units (an emoji) is never cut into halves. */
+export function capped(text: string, maxUnits: number): string {
+  if (text.length <= maxUnits) return text;
+  // The pattern finds the first half of a character whose second half was cut off.
+  return text.slice(0, maxUnits).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** The beginning of the text, for people. If the text was longer, `...` follows, beyond `maxUnits`. */
+export function clipped(text: string, maxUnits: number): string {
+  return text.length <= maxUnits ? text : `${capped(text, maxUnits)}...`;
 }
 
 /**

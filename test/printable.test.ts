@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { errorText, printable } from '../src/printable.js';
+import { clipped, errorText, printable } from '../src/printable.js';
 import { freePort } from './tools/free-port.js';
 
 const refusedBy = (address: string) => new Error(`connect ECONNREFUSED ${address}`);
@@ -68,4 +68,10 @@ test('the error of a connection to a name with several addresses has the error o
 test('characters that could break a line, colour it or reverse its direction are written as escapes', () => {
   assert.equal(printable('a\n\x1b[31mb\u009bc\u202ed'), 'a\\u{a}\\u{1b}[31mb\\u{9b}c\\u{202e}d');
   assert.equal(printable('Küche 🎵'), 'Küche 🎵');
+});
+
+test('a text is cut before a character of two units rather than within it', () => {
+  assert.equal(clipped('abc🎵', 4), 'abc...');
+  assert.equal(clipped('abc🎵', 5), 'abc🎵');
+  assert.equal(clipped('abc🎵d', 5), 'abc🎵...');
 });

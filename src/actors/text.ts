@@ -1,16 +1,4 @@
-// Cuts, decodes and parses texts that come from outside. Pure.
-
-/** The beginning of the text. A character of two UTF-16 units (an emoji) is never cut into halves. */
-export function capped(text: string, maxUnits: number): string {
-  if (text.length <= maxUnits) return text;
-  // The pattern finds the first half of a character whose second half was cut off.
-  return text.slice(0, maxUnits).replace(/[\uD800-\uDBFF]$/, '');
-}
-
-/** The beginning of the text, for people. If the text was longer, `...` follows, beyond `maxUnits`. */
-export function clipped(text: string, maxUnits: number): string {
-  return text.length <= maxUnits ? text : `${capped(text, maxUnits)}...`;
-}
+// Decodes and parses texts that come from outside. Pure.
 
 /**
  * Returns the bytes of an ASCII text. Each `%XX` becomes the byte that it stands for. A `%` without two

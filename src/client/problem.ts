@@ -41,9 +41,12 @@ export class ProblemError extends Error {
     return this.problem.status;
   }
 
-  /** The problem's `type` without tonearm's prefix. A type of another program is returned as it is. */
+  /**
+   * The problem's `type` without tonearm's prefix. A type of another program is returned as it is, or as
+   * text if it is none.
+   */
   get code(): ProblemCode {
-    return this.problem.type.replace(TYPE_PREFIX, '');
+    return String(this.problem.type).replace(TYPE_PREFIX, '');
   }
 }
 

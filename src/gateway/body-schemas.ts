@@ -3,6 +3,7 @@
 
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
+import { clipped } from '../printable.js';
 import { BODIES, type BodyName } from '../protocol/actor/schemas.js';
 
 /** The part of JSON Schema that the bodies use. */
@@ -83,5 +84,5 @@ function quotedValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
   // A body may have the number 1e400. It is parsed as Infinity, which JSON.stringify would print as null.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
-  return text.length <= QUOTED_MAX_CHARACTERS ? text : `${text.slice(0, QUOTED_MAX_CHARACTERS)}...`;
+  return clipped(text, QUOTED_MAX_CHARACTERS);
 }

@@ -1,6 +1,7 @@
 // Decides which reports of one child's health reach the clients, and which reach the log.
 
 import type { Clock } from '../host/clock.js';
+import { capped } from '../printable.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { ChildListener, Log, LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
@@ -43,8 +44,8 @@ export class ChildHealth {
 
   /** Does nothing if state, restarts and detail are all as before. `stack` is for the log only. */
   report(reported: ReportedHealth, stack?: string): void {
-    const { state, restarts } = reported;
-    const detail = reported.detail?.slice(0, DETAIL_MAX_CHARACTERS);
+    const { state, restarts, detail: wholeDetail } = reported;
+    const detail = wholeDetail === undefined ? undefined : capped(wholeDetail, DETAIL_MAX_CHARACTERS);
     const before = this.#last;
     const isSameState = before?.state === state;
     if (isSameState && before.restarts === restarts && before.detail === detail) return;

@@ -4,7 +4,7 @@
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { type Clock, within } from '../host/clock.js';
-import { errorText } from '../printable.js';
+import { clipped, errorText } from '../printable.js';
 import type { ActorTask } from '../protocol/actor/messages.js';
 
 /** Why a thread has ended. `stack` is for the log only. */
@@ -259,7 +259,7 @@ function refusedThread(reason: string): Thread {
 
 function firstLine(text: string): string {
   const line = text.trim().split('\n', 1)[0] ?? '';
-  return line.length > REASON_MAX_CHARACTERS ? `${line.slice(0, REASON_MAX_CHARACTERS)}...` : line;
+  return clipped(line, REASON_MAX_CHARACTERS);
 }
 
 /** `error` may be anything that an actor throws. */

@@ -54,7 +54,13 @@ export const BOUNDARIES: readonly Boundary[] = [
   // journalctl is the only stable interface to systemd's journal, and it is a program that must be started.
   {
     files: 'src/actors/units/unit-logs.ts',
-    mayImport: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/text.ts', 'src/actors/units/'],
+    mayImport: [
+      'src/protocol/actor/',
+      'src/host/clock.ts',
+      'src/printable.ts',
+      'src/actors/text.ts',
+      'src/actors/units/',
+    ],
     builtins: 'child_process fs fs/promises util',
   },
   {
@@ -64,6 +70,7 @@ export const BOUNDARIES: readonly Boundary[] = [
       'src/protocol/actor/',
       'src/host/clock.ts',
       'src/host/turns.ts',
+      'src/printable.ts',
       'src/actors/bus/',
       'src/actors/*.ts',
     ],

@@ -186,6 +186,7 @@ describe('answers', () => {
     ['an invalid problem document', noJson, notTheService],
     ['a problem document without members', () => problem({}, 502), { status: 502, message: '502' }],
     ['a problem document that is null', () => problem(null, 502), { status: 502, code: 'about:blank' }],
+    ['a problem document whose type is no text', () => problem({ type: null }, 502), { code: 'null' }],
     [
       'a problem document with empty members',
       () => problem({ title: '', detail: '' }),

@@ -39,6 +39,8 @@ export class KnownOutputs {
   enterLife(cookie: number): Promise<void> {
     if (cookie !== this.#cookie) {
       this.#cookie = cookie;
+      // A write that still waits must not write the names of the earlier life with the new cookie.
+      this.#names = new Set();
       this.#lastRead = this.#read(cookie);
     }
     return this.#lastRead;

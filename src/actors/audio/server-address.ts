@@ -6,9 +6,9 @@ import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../host/clock.js';
 import { runtimeDirectory, type Variables, xdgDirectory } from '../../host/user-directories.js';
+import { clipped } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { FILE_WAIT_MAX_MS, readInTime, readSmallFile } from '../small-file.js';
-import { clipped } from '../text.js';
 
 /** The sockets depend on these facts about the process and the machine. */
 export interface ServerContext {

@@ -1,6 +1,7 @@
 // Keeps BlueZ's adapters, devices and batteries, with the properties that the daemon uses, and decides which
 // adapter the daemon uses. Pure.
 
+import { capped } from '../../printable.js';
 import {
   ADAPTER_INTERFACE,
   ADAPTER_PROPERTIES,
@@ -19,7 +20,6 @@ import {
   readProperties,
 } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
-import { capped } from '../text.js';
 
 /**
  * Objects beyond this number are ignored. A scan in a house with many Bluetooth devices finds a few hundred

@@ -1,9 +1,9 @@
 // Decides which fault a client gets for each error of a call over a bus. An actor may have faults of its own
 // for some errors. Pure.
 
+import { clipped } from '../../printable.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { failed, type Result } from '../../protocol/actor/result.js';
-import { clipped } from '../text.js';
 
 export type BusError =
   /**

@@ -4,12 +4,12 @@
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { type Clock, within } from '../../host/clock.js';
-import { errorText } from '../../printable.js';
+import { capped, errorText } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
 import type { NameLookup } from '../name-lookup.js';
 import { bodyWithin } from '../response-body.js';
-import { capped, jsonObject } from '../text.js';
+import { jsonObject } from '../text.js';
 
 /** The time from the look-up of the name to the last byte. */
 const ANSWER_MAX_MS = 5_000;

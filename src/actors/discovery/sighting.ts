@@ -2,9 +2,9 @@
 // the services, so values of a wrong form or size are left out or cut. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
+import { capped } from '../../printable.js';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
 import { isInNetworks } from '../networks.js';
-import { capped } from '../text.js';
 
 const APIS = ['tonearm', 'odio-api'] as const;
 /** odio-api announces a service of this name, with its version, but with neither `api` nor `path`. */

@@ -1,8 +1,7 @@
 // Decides how entities and options are named in Home Assistant, and how a name is written in a key. Pure.
 
 import { createHash } from 'node:crypto';
-import { printable } from '../../printable.js';
-import { capped } from '../text.js';
+import { capped, printable } from '../../printable.js';
 
 /** Home Assistant gets at most this many characters of a name. */
 const NAME_MAX_CHARACTERS = 100;

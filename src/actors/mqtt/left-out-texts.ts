@@ -1,6 +1,6 @@
 // Decides how `/health` and the log name the topics that are left out. Pure.
 
-import { clipped } from '../text.js';
+import { clipped } from '../../printable.js';
 import type { LeftOut } from './retained-topics.js';
 
 /** For each reason, `/health` and the log name at most this many topics. */

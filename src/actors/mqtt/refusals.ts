@@ -1,8 +1,7 @@
 // Decides the texts for commands that the bridge itself refuses, in the form of the gateway's problem
 // documents. Pure.
 
-import { printable } from '../../printable.js';
-import { clipped } from '../text.js';
+import { clipped, printable } from '../../printable.js';
 import type { BehindChoice } from './command-queues.js';
 import { JSON_MAX_BYTES } from './topics.js';
 

@@ -3,8 +3,8 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { clipped } from '../../printable.js';
 import { PLAYER_NAME_PREFIX } from '../../protocol/dbus/mpris.js';
-import { clipped } from '../text.js';
 
 /**
  * Characters that a level of a topic must not have. `/ + #` have a meaning in topics, and `%` begins an

@@ -1,10 +1,10 @@
 // Decides which facts about one player follow from its properties, and what its record has (docs/http-api.md,
 // "Player"). Pure.
 
+import { capped } from '../../printable.js';
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
 import { PLAYER_NAME_PREFIX, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
-import { capped } from '../text.js';
 import { type Metadata, metadataOf, NO_METADATA } from './metadata.js';
 import type { Anchor, Motion } from './reckoning.js';
 

@@ -1,8 +1,9 @@
 // Turns a player's metadata into bounded texts, and into the few values that tonearm itself uses. A player is
 // not trusted: a value may be of any type and size. Pure.
 
+import { capped } from '../../printable.js';
 import { NO_TRACK } from '../../protocol/dbus/mpris.js';
-import { capped, withoutPrototype } from '../text.js';
+import { withoutPrototype } from '../text.js';
 
 /** The most UTF-16 units of one value. A longer value is cut. */
 const VALUE_MAX_UNITS = 4096;

@@ -1,6 +1,7 @@
 // The power backend: decides whether the node may be switched off or restarted, and gives logind the order.
 // Each command asks logind anew, because a rule, a lock or a login may change the answer without a signal.
 
+import { clipped } from '../../printable.js';
 import { type Answer, DONE, type PowerCommand } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
@@ -12,7 +13,6 @@ import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type BusError, type BusResult, busFault } from '../bus/fault.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
-import { clipped } from '../text.js';
 
 /**
  * A power action has two steps, one after the other: the questions to logind, and the order. Together they

@@ -2,10 +2,10 @@
 // A record is encoded only when it is published.
 
 import { type Clock, Timers } from '../../host/clock.js';
+import { clipped } from '../../printable.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
 import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
-import { clipped } from '../text.js';
 import { isAtRest, type UnitFacts } from '../units/facts.js';
 
 /** Changes of a unit within this time become one event. 200 changes in 100 ms make two or three events. */

@@ -1,9 +1,10 @@
 // Decides which entries of a log a client gets, and what is in them. Any field of journalctl's JSON may be
 // missing, binary or of any size, but the entries are bounded. Pure.
 
+import { clipped } from '../../printable.js';
 import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';
-import { clipped, jsonObject } from '../text.js';
+import { jsonObject } from '../text.js';
 
 /** The bound of docs/http-api.md, "Unit routes". */
 const ANSWER_MAX_BYTES = 64 * 1024;

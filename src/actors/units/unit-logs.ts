@@ -6,10 +6,10 @@ import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { type Clock, within } from '../../host/clock.js';
+import { clipped } from '../../printable.js';
 import type { Answer, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import { clipped } from '../text.js';
 import { logText } from './log-entries.js';
 
 /**

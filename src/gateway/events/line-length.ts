@@ -1,6 +1,7 @@
 // Decides how long a line of the stream may be (docs/events.md, "Long lines"), and which part of longer data
 // is sent. Pure.
 
+import { capped } from '../../printable.js';
 import type { Collection } from '../../protocol/actor/collections.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 
@@ -35,7 +36,8 @@ export function shortenedData(collection: Collection, json: string): string {
 }
 
 function shortenedValue(value: unknown, keptCount: number): unknown {
-  if (typeof value === 'string' || Array.isArray(value)) return value.slice(0, keptCount);
+  if (typeof value === 'string') return capped(value, keptCount);
+  if (Array.isArray(value)) return value.slice(0, keptCount);
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).filter(([name]) => name.length <= keptCount);
   return Object.fromEntries(members.slice(0, keptCount));

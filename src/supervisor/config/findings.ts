@@ -2,7 +2,7 @@
 // place, and which known key is nearest to an unknown key. Pure.
 
 import { editDistance } from '../../edit-distance.js';
-import { printable, withoutPassword } from '../../printable.js';
+import { clipped, printable, withoutPassword } from '../../printable.js';
 
 /** The first line and the first column are 1. A column is one UTF-16 unit. */
 export interface Location {
@@ -33,8 +33,7 @@ const OTHER_SECTION_PENALTY = 1;
 
 /** The text in quotes on one line, cut, and without passwords. */
 export function quoted(text: string): string {
-  const masked = withoutPassword(text);
-  const cut = masked.length > QUOTED_MAX_CHARACTERS ? `${masked.slice(0, QUOTED_MAX_CHARACTERS)}...` : masked;
+  const cut = clipped(withoutPassword(text), QUOTED_MAX_CHARACTERS);
   return printable(JSON.stringify(cut));
 }
 

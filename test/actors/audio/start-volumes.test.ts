@@ -163,6 +163,21 @@ test('the file of the known outputs has only the newest names, up to its bound',
   assert.deepEqual([names.length, names[0], names.at(-1)], [256, 'output-44', 'output-299']);
 });
 
+test('the file never has names of an earlier life with the cookie of the next one', async (t) => {
+  const folder = temporaryFolder(t);
+  const context = { env: { XDG_RUNTIME_DIR: folder }, uid: 0, home: folder, machineId: undefined };
+  const knownOutputs = new KnownOutputs(context, new ManualClock(), () => undefined);
+  await knownOutputs.enterLife(COOKIE);
+  knownOutputs.add(['kitchen']);
+  // This write waits for the one before it, so it begins in the next life.
+  knownOutputs.add(['living']);
+  await knownOutputs.enterLife(NEXT_COOKIE);
+  await knownOutputs.flush();
+
+  const content = JSON.parse(readFileSync(join(folder, 'tonearm/outputs.json'), 'utf8'));
+  assert.deepEqual(content, { cookie: NEXT_COOKIE, names: [] });
+});
+
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}`, { skip, concurrency: 2 }, () => {
     /** The limit of `attic` lowers its start volume to 0.2. `living` has no start volume. */

@@ -102,6 +102,19 @@ test('a first track that is too long for a line leaves a list without tracks', (
     assert.deepEqual(received, { can_edit_tracks: true, truncated: true, tracks: [] });
 });
 
+test('a text that is too long for a line is cut between characters, not within an emoji', () => {
+  const node = new NodeUnderTest();
+  const live = node.consumer();
+  // All counts to which texts are cut are even, so each of them ends within an emoji of this text.
+  const detail = `x${'\u{1f3b5}'.repeat(LINE_MAX_BYTES / 4)}`;
+  node.publish([node.world.put('backends', ['mqtt', { backend: 'mqtt', state: 'up', detail }])]);
+  live.readAll();
+  const event = live.events.find(({ type }) => type === 'backend.updated');
+  const received: { readonly detail: string } = JSON.parse(event?.data ?? '');
+  assert.ok(received.detail.length < detail.length);
+  assert.match(received.detail, /^x\u{1f3b5}+$/u);
+});
+
 const COLLECTIONS_OF_EVENTS = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].updated !== undefined);
 
 /**
