@@ -10,7 +10,7 @@ import { put } from '../gateway/scripted-backends.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { NodeWithPage, ORDINARY, PAGE_FOLDER, upgrade } from './node-with-page.js';
-import { DESK, node, page, pageForEach } from './pages.js';
+import { DESK, LONG_WAITS, node, page, pageForEach } from './pages.js';
 import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
@@ -31,12 +31,6 @@ const ROWS: readonly Row[] = [
   ['power off', (node) => node.change(powerAction('poweroff')), 'Switched off', 'is switched off'],
   ['an upgrade', (node) => node.change(...upgrade({}, RUNNING)), 'Upgrading', 'is being upgraded'],
 ];
-
-/**
- * With this random number the page waits for many minutes before it tries by itself: 501 times as long as
- * planned (`#pause` in src/client/stream.ts). So only a press on Try now can cause an attempt.
- */
-const LONG_WAITS = 'Math.random = () => -1000';
 
 function powerAction(action: 'reboot' | 'poweroff'): Change {
   return put('power.action', '', { action });

@@ -11,7 +11,7 @@ import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
 import { NodeWithPage, output } from './node-with-page.js';
-import { DESK, nextCommand, node, page, pageForEach } from './pages.js';
+import { DESK, LONG_WAITS, nextCommand, node, page, pageForEach } from './pages.js';
 import { startProxy } from './severable-proxy.js';
 
 /** More than the connections that Chromium opens to a node. */
@@ -132,6 +132,7 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     const everyTab = await openTabs(3, `http://127.0.0.1:${proxy.port}/ui`);
     for (const tab of everyTab) await waitForConnected(tab);
     await waitForOneStream(node);
+    for (const tab of everyTab) await tab.evaluate(LONG_WAITS);
     await proxy.close();
     for (const tab of everyTab) await tab.getByText('Connection lost').waitFor();
     // A tab would notice by its HEAD requests that the node is back, and would reconnect without the button

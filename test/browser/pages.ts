@@ -12,6 +12,13 @@ import { NodeWithPage } from './node-with-page.js';
 export const PHONE = { locale: 'en-GB', viewport: { width: 360, height: 740 }, hasTouch: true } as const;
 export const DESK = { locale: 'en-GB', viewport: { width: 1280, height: 900 } } as const;
 
+/**
+ * Evaluate this in a page before its node goes away. With this random number the page waits for many minutes
+ * before it tries by itself: 501 times as long as planned (`#pause` in src/client/stream.ts). So only a press
+ * on Try now can cause an attempt.
+ */
+export const LONG_WAITS = 'Math.random = () => -1000';
+
 /** The node and the page of the test that runs, once `pageForEach` has been called. */
 export let node: NodeWithPage;
 export let page: Page;

@@ -149,6 +149,9 @@ describe('a step on a sleeping output, with the times of the daemon', () => {
 
 const NAMES = ['living', 'kitchen', 'hall'];
 
+/** Longer than `DEADLINE`, so that a command that waits until its output counts as unable to wake fails. */
+const NEVER_MS = 120_000;
+
 /**
  * Starts a backend on a server that accepts everything. All outputs sleep, except `kitchen`. `answerCapture`
  * answers the capture of a monitor. Each capture has a connection of its own, and ends with that connection.
@@ -156,7 +159,7 @@ const NAMES = ['living', 'kitchen', 'hall'];
 async function startWithSleepingOutputs(
   t: TestContext,
   answerCapture: Handler,
-  timing: Partial<Timing> = {},
+  timing: Partial<Timing> = { wakeMs: NEVER_MS },
 ) {
   const awake = new Set(['kitchen']);
   const sinks = () =>
@@ -234,9 +237,7 @@ describe('a sleeping output', DEADLINE, () => {
 
   test('a sleeping output delays no other sleeping output that wakes before it', async (t) => {
     const answerCapture: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture());
-    const { backend, wakeUp, captures } = await startWithSleepingOutputs(t, answerCapture, {
-      wakeMs: 60_000,
-    });
+    const { backend, wakeUp, captures } = await startWithSleepingOutputs(t, answerCapture);
     const livingAnswer = backend.handle(mute('living'));
     const hallAnswer = backend.handle(mute('hall'));
     await until('both outputs are captured', () => captures() === 2);
