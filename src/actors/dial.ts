@@ -1,5 +1,5 @@
-// Connects a `Session` of the sound server's protocol to a Unix socket, and keeps its deadlines. The caller
-// decides whether and when to dial again.
+// Connects a `Session` of the sound server's protocol to a Unix socket, and has the timer for the session's
+// deadlines. The caller decides whether and when to dial again.
 
 import { connect, type Socket } from 'node:net';
 import { monotonic } from '../host/clock.js';
@@ -8,7 +8,7 @@ import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands
 import type { ClosedReason, RequestResult } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
-/** If more bytes than this are unsent, the server no longer reads, and the link ends. A few kB are usual. */
+/** More unsent bytes than this mean that the server no longer reads, so the link ends. A few kB are usual. */
 export const UNSENT_MAX_BYTES = 256 * 1024;
 /**
  * All reads of a link share one buffer of this size, because a new buffer costs as much as the read. Nobody
@@ -18,13 +18,15 @@ const READ_BYTES = 64 * 1024;
 
 export interface DialOptions {
   readonly path: string;
-  /** The time until the socket is connected. The handshake has its own deadline in `session`. */
+  /** The longest time until the socket is connected. The handshake has its own deadline in `session`. */
   readonly connectDeadlineMs: number;
   readonly session: SessionOptions;
 }
 
 export interface LinkEvents extends SessionEvents {
-  /** Called after all events of one read. Requests made in these events or this call are sent together. */
+  /**
+   * Called after all events of one read. The requests from these events and from `onRead` are sent together.
+   */
   onRead?(): void;
 }
 
@@ -39,7 +41,7 @@ export class Link {
   /** When the timer of the requests fires, in monotonic ms; infinity while there is none. */
   #timerFiresAtMs = Number.POSITIVE_INFINITY;
 
-  /** Dials. `onClosed` is called exactly once, even after a failed attempt, but never within this call. */
+  /** Dials. `onClosed` is called exactly once, even after a failed attempt, but never by the constructor. */
   constructor(options: DialOptions, events: LinkEvents) {
     this.#events = events;
     this.#requestDeadlineMs = options.session.requestDeadlineMs;
@@ -65,7 +67,9 @@ export class Link {
     this.#socket.on('close', () => this.close({ kind: 'peer-closed' }));
   }
 
-  /** Calls `settle` exactly once, and within this call if the request cannot be sent. */
+  /**
+   * Calls `settle` exactly once. If the request cannot be sent, this method calls `settle` before it returns.
+   */
   request<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -79,7 +83,7 @@ export class Link {
     if (isDueBeforeTimer) this.#setTimer();
   }
 
-  /** To be called when the object has been removed. Drops its cached property lists. */
+  /** Drops an object's cached property lists. To be called when the sound server has removed the object. */
   forget(object: number): void {
     this.#session.forget(object);
   }

@@ -29,14 +29,14 @@ import type { OpenLink } from './wake.js';
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /**
- * The number of requests that may be pending besides those that read records. They are sent for one command
- * at a time, and for groups, listening and the network.
+ * The part of `PENDING_MAX_REQUESTS` for requests that read no records. Such requests are sent for the one
+ * command that runs, for groups, for listening, and for `GET /audio/network`.
  */
 const RESERVE_MAX_REQUESTS = 48;
-/** Each kind of record takes at most `BURST_MAX_RECORDS` requests, or one request for the whole list. */
+/** At most `BURST_MAX_RECORDS` pending requests read the records of a kind, or one reads their whole list. */
 const PENDING_MAX_REQUESTS = READ_KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;
 
-/** A connection over which everything has been published at least once. */
+/** A connection that is up: all its records have been published at least once. */
 interface LiveConnection {
   readonly connection: SoundConnection;
   readonly upkeep: Upkeep;
@@ -48,7 +48,7 @@ interface LiveConnection {
 
 interface ConnectionEnd {
   readonly reason: string;
-  /** How long the connection was up; undefined if it never was, or if the backend is being stopped. */
+  /** How long the connection was up; undefined if it was never up, or if the backend is being stopped. */
   readonly upMs?: number;
 }
 
@@ -74,7 +74,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #listenPairs: ListenPairs;
   readonly #cookiePaths: readonly string[];
   readonly #daemonCommands: DaemonCommands;
-  readonly #stop = new AbortController();
+  readonly #stopController = new AbortController();
   readonly #running: Promise<void>;
   #liveConnection: LiveConnection | undefined;
   #areLevelsWatched = false;
@@ -115,7 +115,7 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   async stop(): Promise<void> {
     await this.#daemonCommands.leave();
-    this.#stop.abort();
+    this.#stopController.abort();
     await this.#running;
     await this.#knownOutputs.flush();
   }
@@ -144,7 +144,7 @@ export class AudioBackend implements Actor<AudioCommand> {
    * attempt it waits for the back-off, or for a socket to appear.
    */
   async #run(): Promise<void> {
-    const { signal } = this.#stop;
+    const { signal } = this.#stopController;
     let attempt = 0;
     while (!signal.aborted) {
       const [cookie, server] = await Promise.all([readCookie(this.#cookiePaths), findServer(this.#context)]);
@@ -167,8 +167,8 @@ export class AudioBackend implements Actor<AudioCommand> {
 
   /**
    * Tries the sockets that exist, in order, until a connection is up. Resolves when this connection has
-   * ended. If every attempt fails, the reason is that of the first attempt, followed by `addressProblem`
-   * if there is one.
+   * ended. If no connection comes up, the reason is that of the first failure, followed by `addressProblem`
+   * if this is defined.
    */
   async #connectToFirst(
     sockets: readonly AwaitedSocket[],
@@ -180,7 +180,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     const socketsToTry = existing.length > 0 ? existing : sockets.slice(0, 1);
     let firstEnd: ConnectionEnd | undefined;
     for (const { path } of socketsToTry) {
-      if (this.#stop.signal.aborted) break;
+      if (this.#stopController.signal.aborted) break;
       const end = await this.#connect(path, cookie);
       if (end.upMs !== undefined) return end;
       firstEnd ??= end;
@@ -200,11 +200,11 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      // A server may hang in the handshake while a new server replaces its socket. In this case the attempt
-      // ends early, so that the new server is tried. A connection that is up needs no such watch.
+      // A server may hang in the handshake while a new server replaces its socket. In this case the
+      // connection is closed, so that the new server is tried. A connection that is up needs no such watch.
       const socketWatch = new AbortController();
-      // The identity is read anew, because the socket may have been replaced while others were tried. If it
-      // were not, the watch would report this replacement, and the attempt would end at once.
+      // The identity is read anew, because the socket may have been replaced while other sockets were tried.
+      // With the older identity, the watch would report this replacement, and close the connection at once.
       const socket = { path, identityBefore: fileIdentity(path) };
       // `connection`, `upkeep` and `onStop` are declared below the functions that use them. Nothing calls
       // these functions before all three have their values.
@@ -236,7 +236,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         onClosed: (reason) => {
           socketWatch.abort();
           upkeep.end();
-          this.#stop.signal.removeEventListener('abort', onStop);
+          this.#stopController.signal.removeEventListener('abort', onStop);
           resolve(this.#onEnded(describeClosed(reason)));
         },
       });
@@ -253,7 +253,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         readAgain: (read) => connection.readAgain(read),
       });
       const onStop = () => connection.close({ kind: 'stopped' });
-      this.#stop.signal.addEventListener('abort', onStop);
+      this.#stopController.signal.addEventListener('abort', onStop);
     });
   }
 
@@ -273,9 +273,10 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { upSinceMs } = this.#liveConnection;
     this.#reconciliation.end();
     this.#liveConnection = undefined;
-    // The journal drops the records of a lost connection, so the next connection publishes all of them.
+    // The journal drops the records of a lost connection, so the next connection must publish even those
+    // that have not changed.
     this.#publisher.forget();
-    if (this.#stop.signal.aborted) return { reason };
+    if (this.#stopController.signal.aborted) return { reason };
     this.#node.status('connecting', reason);
     return { reason, upMs: this.#clock.monotonic() - upSinceMs };
   }

@@ -1,6 +1,7 @@
 // Finds out which sources other programs capture, because an input is measured only while another program
 // captures it. The server's captures (source outputs) are read again whenever one has come, gone or changed.
-// If a request gets no answer, the link is closed, and meters.ts opens another one later.
+// meters.ts opens the link to the server. If a request gets no answer, this file closes the link, and
+// meters.ts opens another one later.
 
 import { CAPTURE_MASK, type SubscriptionEvent } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
@@ -15,7 +16,7 @@ export class Captures {
   #isReading = false;
   /** True if a capture has changed since the present read began. */
   #mustReadAgain = false;
-  /** The indices of the sources that others capture; none until the first read. */
+  /** The indices of the sources that other programs capture; empty until the first read. */
   capturedSources: ReadonlySet<number> = new Set();
 
   /** `onRead` is called after each read that succeeds. */
@@ -24,11 +25,12 @@ export class Captures {
   }
 
   /**
-   * Subscribes before it reads. In the other order, a change between the two would be missed. If the server
-   * refuses the subscription, nothing is read, and no source counts as captured. After a failure of another
-   * kind, the link is closed. The reason `stopped` has no meaning here, because meters.ts reads no reason.
+   * Subscribes before it reads. In the other order, a change between reading and subscription would be
+   * missed. If the server refuses the subscription, nothing is read, and no source counts as captured. After
+   * a failure of another kind, the link is closed. The reason `stopped` has no meaning here, because
+   * meters.ts reads no reason.
    *
-   * meters.ts calls this method again and again. Only the first call with a link has an effect.
+   * meters.ts calls this method again and again. Only the first call with each link has an effect.
    */
   begin(link: CaptureLink): void {
     if (this.#link === link) return;

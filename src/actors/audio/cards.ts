@@ -1,4 +1,4 @@
-// Keeps the cards of the sound server as last read. Pure.
+// Keeps what was last read of the sound server's cards. Pure.
 
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo } from '../../protocol/pulse/records.js';
@@ -41,7 +41,7 @@ export class Cards {
     for (const info of present) this.put(info);
   }
 
-  /** Undefined for a card that is not known. */
+  /** Undefined for an unknown card, and if `index` is undefined. */
   nameOf(index: number | undefined): string | undefined {
     const card = index === undefined ? undefined : this.#cards.get(index);
     if (card === undefined) return undefined;

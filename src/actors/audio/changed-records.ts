@@ -1,17 +1,20 @@
 // Collects which records of the sound server have changed since they were last published.
 
 /**
- * The lists contain the indices of records, each once. They are arrays, because most lists have only one
- * index, and a set of one index takes more memory.
+ * A list contains the indices of records, and no index twice. The lists are arrays, because most of them have
+ * only one index, and a set of one index takes more memory.
  */
 export interface ChangedRecords {
   /**
-   * True if the server's info or a sink may have changed. Sinks count, because the server's record has the
-   * volume of the default sink.
+   * True if the server's info or a sink may have changed. Sinks count, because the server's record contains
+   * the name, volume and mute of the default sink.
    */
   haveServerOrSinksChanged: boolean;
   haveSinksComeOrGone: boolean;
-  /** Inputs are few and have no list. If true, all of them are compared with their published records. */
+  /**
+   * If this is true, all inputs are compared with their published records. Inputs have no list here, because
+   * they are few.
+   */
   mayInputsHaveChanged: boolean;
   readonly sinks: number[];
   readonly sinkInputs: number[];

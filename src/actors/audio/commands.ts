@@ -1,5 +1,5 @@
-// Decides which request to the sound server a command needs, from the state as last read. Pure: executor.ts
-// sends the request.
+// Decides which request a command needs, from what was last read of the sound server. Pure: executor.ts sends
+// the request.
 
 import type { AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault } from '../../protocol/actor/faults.js';
@@ -83,7 +83,7 @@ function planMute({ kind, record }: CommandTarget, desired: boolean | undefined)
   return setPlan({ command: REQUESTS[kind].mute, args: { index, muted } }, kind, index);
 }
 
-/** The volume limit, 0..1, where 1 = 100 %; undefined where there is none. Inputs never have one. */
+/** The target's volume limit, 0..1 (1 = 100 %). Undefined for a target without a limit, such as an input. */
 function volumeLimit({ limits }: SoundState, { kind, record }: CommandTarget): number | undefined {
   if (kind === 'source') return undefined;
   return kind === 'sink' ? limits.ofSink(record.info) : limits.ofStream(record.info);
@@ -119,8 +119,8 @@ function planVolume({ kind, record }: CommandTarget, desired: number | undefined
 /** Returns the raw volumes from which a step begins. */
 function stepStart({ requestedVolumes, sources }: SoundState, target: CommandTarget): readonly number[] {
   const { kind, record } = target;
-  // A mixer rounds a requested volume to its steps, but only devices have mixers. So a step of a stream
-  // begins at its known volume.
+  // Only devices have mixers, which round requested volumes. So a step of a stream begins at the stream's
+  // known volume.
   if (kind === 'sink-input') return record.info.volume;
   const volumesOfKind = kind === 'sink' ? requestedVolumes : sources.requestedVolumes;
   return volumesOfKind.stepStart(record.info);
@@ -143,7 +143,7 @@ function planVolumeOrStep(
   // "Volume and balance").
   if (isSink && limit !== undefined && command.volume > limit)
     return refuse('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
-  // No limit is above 1, and without a limit this command sets at most 100 %.
+  // This command sets at most 100 %, even if there is no limit.
   const highest = Math.min(limit ?? 1, 1);
   return planVolume(target, Math.min(highest, Math.max(0, command.volume)));
 }
@@ -225,7 +225,7 @@ function planForDevice(state: SoundState, device: SoundDevice, command: DeviceCo
     case 'start-volume':
       return planLimitedVolume(state, device, command.volume, 1);
     case 'fade':
-      // The last step of a fade sets the volume from before the fade, which may be above 100 %.
+      // The last step of a fade puts back the volume before the fade. That volume may be above 100 %.
       return planLimitedVolume(state, device, command.volume, Number.POSITIVE_INFINITY);
   }
 }
@@ -258,9 +258,9 @@ export function deviceChangedBy(
 }
 
 /**
- * Makes the sink with the index `sink` the target of the command, because the target `server` means the
- * default output, which may change before the command runs. A command without a target names its output
- * itself, so it is returned unchanged.
+ * Makes the sink with the index `sink` the target of the command. The target `server` means the default
+ * output, and another output may become the default before the command runs. A command without a target
+ * names its output itself, so it is returned unchanged.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;

@@ -13,7 +13,7 @@ export interface NodeToReach {
   readonly hostname: string;
   /** The user who runs the sound server. */
   readonly user: string;
-  /** The port of the daemon, if it serves the cookie; undefined if it does not. */
+  /** The port of the daemon; undefined if the daemon does not serve the cookie. */
   readonly cookiePort: number | undefined;
 }
 
@@ -23,7 +23,7 @@ const RECONNECT_MS = 5_000;
 const PULSE_FOLDER = '~/.config/pulse';
 /**
  * On a computer with PipeWire, a tunnel takes the node's cookie only from this file. The commands may
- * overwrite the computer's own cookie there, because nobody needs it: PipeWire asks its clients for none.
+ * overwrite the computer's own cookie there, because PipeWire asks its clients for no cookie.
  */
 const PIPEWIRE_COOKIE_FILE = `${PULSE_FOLDER}/cookie`;
 
@@ -36,33 +36,33 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
   const protocol = isIPv6(node.address) ? 'tcp6' : 'tcp';
   const server = `${protocol}:${inUrl(node.address)}:${openPort.port}`;
   const cookieVariable = needsCookie ? ` PULSE_COOKIE=${cookieFile}` : '';
-  const program = `PULSE_SERVER=${server}${cookieVariable} PROGRAM`;
-  const tunnel = `pactl load-module module-tunnel-sink server=${server}`;
+  const lineToRunProgram = `PULSE_SERVER=${server}${cookieVariable} PROGRAM`;
+  const tunnelCommand = `pactl load-module module-tunnel-sink server=${server}`;
   // Some shells do not expand `~` in an argument such as `cookie=~/…`. Every shell expands `$HOME` there.
   const cookieArgument = needsCookie ? `cookie=${cookieFile.replace('~', '$HOME')} ` : '';
   const sinkArguments = `sink_name=${name} reconnect_interval_ms=${RECONNECT_MS}`;
-  const programLines = [...cookieLinesFor(cookieFile), program];
+  const programLines = [...cookieLinesFor(cookieFile), lineToRunProgram];
   return [
     { for: 'pulseaudio', use: 'program', lines: programLines },
     {
       for: 'pulseaudio',
       use: 'output',
-      lines: [...cookieLinesFor(cookieFile), `${tunnel} ${cookieArgument}${sinkArguments}`],
+      lines: [...cookieLinesFor(cookieFile), `${tunnelCommand} ${cookieArgument}${sinkArguments}`],
     },
     { for: 'pipewire', use: 'program', lines: programLines },
     {
       for: 'pipewire',
       use: 'output',
-      lines: [...cookieLinesFor(PIPEWIRE_COOKIE_FILE), `${tunnel} ${sinkArguments}`],
+      lines: [...cookieLinesFor(PIPEWIRE_COOKIE_FILE), `${tunnelCommand} ${sinkArguments}`],
     },
   ];
 }
 
 /**
- * The name of the node's cookie and output on the computer. Machines may have the same hostname, so the name
- * has the address, too. It has letters, digits and `-`, and one `_`, which is before the address. The user
- * is not part of it, so the nodes of two users on one machine have the same name. tonearm-setup makes the
- * name by the same rules.
+ * The name that the node's cookie file and output have on the computer. Two machines may have the same
+ * hostname, so the name contains the address, too. The name consists of letters, digits, `-`, and one `_`
+ * before the address. It does not contain the user, so the nodes of two users on one machine have the same
+ * name. tonearm-setup makes the name by the same rules.
  */
 function nameOnComputer({ hostname, address }: NodeToReach): string {
   return `${onlyPlain(hostname) || 'node'}_${onlyPlain(address)}`;

@@ -25,17 +25,17 @@ interface ConnectionContext {
   readonly state: SoundState;
   readonly publisher: SoundPublisher;
   readonly clock: Clock;
-  /** `switchMs`: how long a card's new profile may take to make its outputs. */
+  /** `switchMs` is the longest time that the server may take to make the outputs of a card's new profile. */
   readonly timing: CommandTiming & { readonly switchMs: number };
   readonly publishLevel: (level: string) => void;
   readonly log: Publisher['log'];
   /**
    * Called after the first publication, and after each later one in which outputs have come or gone, or
-   * inputs or cards may have changed. The argument does not mention cards: upkeep.ts reads them from the
-   * state.
+   * inputs or cards may have changed. The argument does not mention cards, because upkeep.ts reads them from
+   * the state.
    */
   readonly onPublished: (
-    changed: Pick<ChangedRecords, 'haveSinksComeOrGone' | 'mayInputsHaveChanged'>,
+    changedRecords: Pick<ChangedRecords, 'haveSinksComeOrGone' | 'mayInputsHaveChanged'>,
   ) => void;
   readonly onClosed: (reason: ClosedReason) => void;
 }
@@ -98,7 +98,8 @@ export class SoundConnection implements CommandConnection {
   }
 
   /**
-   * Subscribes before any record is read. In the other order, a change between the two would be missed.
+   * Subscribes before any record is read. In the other order, a change between reading and subscription
+   * would be missed.
    */
   #subscribe(): void {
     this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {
@@ -161,7 +162,10 @@ export class SoundConnection implements CommandConnection {
     });
   }
 
-  /** Sends a request that changes no setting. Without `deadlineMs` it has the usual deadline. */
+  /**
+   * Sends a request. Unlike `send`, it delays no reading and watches no limit. Without `deadlineMs`, the
+   * request has the link's usual deadline.
+   */
   ask<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,
@@ -171,8 +175,9 @@ export class SoundConnection implements CommandConnection {
   }
 
   /**
-   * Resolves when the new profile's outputs are there, or the time for them is over. Until then nothing is
-   * published, so that clients get the new profile and its outputs as one change.
+   * Resolves when the new profile's outputs are there, when the time for them is over, or when the connection
+   * has ended. Until then nothing is published, so that clients get the new profile and its outputs as one
+   * change.
    */
   #awaitProfile(desired: DesiredProfile): Promise<void> {
     if (this.hasEnded) return Promise.resolve();
@@ -199,29 +204,30 @@ export class SoundConnection implements CommandConnection {
       this.#link.close({ kind: 'timeout', command });
       return;
     }
-    // A failure of any other kind may leave the state without records, so the connection is not usable.
+    // After a failure of any other kind, the state may lack records, so the connection is not usable.
     const detail = error.kind === 'server' ? error.meaning : error.kind;
     this.#link.close({ kind: 'protocol-violation', detail: `${command} failed: ${detail}` });
   }
 
   /** `isConsistent` is false while other records must still be read before the state may be published. */
   readonly #publishChanges = (isConsistent: boolean): void => {
-    // A device may be awake now. If so, its capture ends at once, even if other records must still be read.
+    // A device may be awake now. If so, its waking ends at once, even if other records must still be read.
     if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
     if (!isConsistent) return;
     const profileSwitch = this.#profileSwitch;
-    // Nothing is published until the switch ends. It ends when its outputs are there, or their time is over.
+    // Nothing is published until the switch of the profile has ended (see `#awaitProfile`).
     const isSwitchIncomplete = profileSwitch !== undefined && !profileSwitch.endIfComplete();
     if (isSwitchIncomplete) return;
     this.#profileSwitch = undefined;
     this.#reading.isSwitching = false;
-    const changed = this.#context.publisher.update(this.state);
+    const changedRecords = this.#context.publisher.update(this.state);
     this.#limitKeeper?.check();
     if (this.meters.isWatched) this.meters.update();
-    if (changed === undefined) return;
-    // `mayInputsHaveChanged` is always true in the first publication, because the server's info is new.
-    const { cards, mayInputsHaveChanged, haveSinksComeOrGone } = changed;
+    if (changedRecords === undefined) return;
+    // The first publication always concerns the upkeep, because the server's info is new, and new info sets
+    // `mayInputsHaveChanged`.
+    const { cards, mayInputsHaveChanged, haveSinksComeOrGone } = changedRecords;
     const concernsUpkeep = haveSinksComeOrGone || mayInputsHaveChanged || cards.length > 0;
-    if (concernsUpkeep) this.#context.onPublished(changed);
+    if (concernsUpkeep) this.#context.onPublished(changedRecords);
   };
 }

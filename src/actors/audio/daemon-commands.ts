@@ -25,7 +25,7 @@ interface DaemonCommandParts {
   readonly node: BackendLink;
   readonly cookiePaths: readonly string[];
   readonly commandMs: number;
-  /** The present connection, and the path of its socket; undefined while there is none. */
+  /** Returns the connection that is up, and the path of its socket; undefined while no connection is up. */
   readonly liveConnection: () => { readonly connection: SoundConnection; readonly path: string } | undefined;
 }
 
@@ -36,10 +36,11 @@ type SleepCommand = Extract<AudioCommand, { readonly do: 'sleep' | 'sleep/stop' 
 export class DaemonCommands {
   readonly #parts: DaemonCommandParts;
   readonly #sleepPath: string;
-  readonly #networkAnswer = new SharedWork(() => this.#newNetworkAnswer());
+  readonly #sharedNetworkAnswer = new SharedWork(() => this.#newNetworkAnswer());
   /**
-   * Loaded with the first command for sleep, or already at the start if the file at `#sleepPath` exists. An
-   * earlier thread or process has left it. It contains a sleep, or outputs whose volume must be put back.
+   * Loaded with the first command for sleep, or already at the start if there is a file at `#sleepPath`. An
+   * earlier thread or process has left this file. The file contains a sleep, or outputs whose volumes must be
+   * put back.
    */
   #loadedSleep: Promise<Sleep> | undefined;
 
@@ -47,8 +48,9 @@ export class DaemonCommands {
     const { settings, context, node } = parts;
     this.#parts = parts;
     this.#sleepPath = join(runtimeDirectory(context.env, context.uid), 'tonearm/sleep.json');
-    // The record must be published at the start. If `Sleep` is loaded here, it publishes the record itself.
-    // `tonearm bench` sets `actsByItself` to false, because the file belongs to the running daemon.
+    // The record `audio.sleep` must be published at the start. If `Sleep` is loaded here, it publishes this
+    // record itself. `tonearm bench` sets `actsByItself` to false, because the file belongs to the running
+    // daemon.
     const mustRecallSleep = settings.actsByItself && fileIdentity(this.#sleepPath) !== undefined;
     if (mustRecallSleep) void this.#loadSleep();
     else node.put('audio.sleep', '', '{"active":false}');
@@ -62,11 +64,11 @@ export class DaemonCommands {
   }
 
   /**
-   * Commands that come while an answer is being made share the next answer. Otherwise each would send a
-   * request of its own, and the number of pending requests is bounded.
+   * Commands that come while an answer is being made share the next answer. Otherwise each command would send
+   * a request of its own, and the requests could exceed the bound of pending requests.
    */
   network(): Promise<Answer> {
-    return this.#networkAnswer.run();
+    return this.#sharedNetworkAnswer.run();
   }
 
   async #newNetworkAnswer(): Promise<Answer> {

@@ -25,12 +25,13 @@ const REQUESTS = {
 export function planPort({ kind, record }: SoundDevice, port: string): SettingPlan {
   const { index, ports } = record.info;
   const noun = NOUNS[kind];
-  const device: ReadRequest = { kind, index };
+  const deviceToReadAgain: ReadRequest = { kind, index };
   if (ports.length === 0)
-    return refuseBecauseOf(device, 'no-ports', `The ${noun} has no ports to switch between`);
+    return refuseBecauseOf(deviceToReadAgain, 'no-ports', `The ${noun} has no ports to switch between`);
   const hasPort = ports.some(({ name }) => name === port);
   const quoted = JSON.stringify(port);
-  if (!hasPort) return refuseBecauseOf(device, 'no-such-port', `The ${noun} has no port ${quoted}`);
+  if (!hasPort)
+    return refuseBecauseOf(deviceToReadAgain, 'no-such-port', `The ${noun} has no port ${quoted}`);
   return setPlan({ command: REQUESTS[kind].port, args: { index, port } }, kind, index);
 }
 
@@ -40,20 +41,20 @@ export function planDefault(state: SoundState, device: SoundDevice): SettingPlan
   const { kind, record } = device;
   const { index, name } = record.info;
   const devices = kind === 'sink' ? [...sinks.values()] : sources.all;
-  const namesake = devices.find(({ info }) => info.name === name && info.index !== index);
-  if (namesake !== undefined) {
+  const deviceWithSameName = devices.find(({ info }) => info.name === name && info.index !== index);
+  if (deviceWithSameName !== undefined) {
     const subject = kind === 'sink' ? 'Output' : 'Input';
-    const detail = `${subject} ${namesake.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
-    return refuseBecauseOf({ kind, index: namesake.info.index }, 'same-name', detail);
+    const detail = `${subject} ${deviceWithSameName.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
+    return refuseBecauseOf({ kind, index: deviceWithSameName.info.index }, 'same-name', detail);
   }
   const refusal = kind === 'sink' ? limitRefusal(state, record) : undefined;
   return refusal ?? setPlan({ command: REQUESTS[kind].default, args: { name } }, 'server');
 }
 
 /**
- * The sound server moves the streams of the present default to the new one. It may leave some of them, but
- * does not report which ones. A passthrough stream sets its sink to 100 %. So a sink with a lower limit does
- * not become the default while such a stream plays to the present default.
+ * The sound server moves the streams of the present default to the new one. It may leave some streams where
+ * they are, but does not report which ones. A passthrough stream sets its sink to 100 %. So a sink with a
+ * lower limit does not become the default while such a stream plays to the present default.
  */
 function limitRefusal(state: SoundState, { info }: KnownRecord<SinkInfo>): PlanRefusal | undefined {
   const isLimited = (state.limits.ofSink(info) ?? 1) < 1;

@@ -12,7 +12,7 @@ export function stateName(state: number | undefined): (typeof DEVICE_STATES)[num
   return state === undefined ? undefined : DEVICE_STATES[state];
 }
 
-/** False for a device that sleeps, and if `stateName` returns undefined. */
+/** False for a suspended device, and if `stateName` returns undefined. */
 export function isAwake(state: number | undefined): boolean {
   const name = stateName(state);
   return name === 'running' || name === 'idle';

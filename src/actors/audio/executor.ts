@@ -25,8 +25,8 @@ export interface CommandTiming {
 }
 
 /**
- * How long a command waits until its output or input has become the default. On a board with a slow core,
- * PipeWire may need seconds.
+ * The longest time that a command waits for its output or input to become the default. On a board with a slow
+ * core, PipeWire may need seconds.
  */
 const DEFAULT_MAX_MS = 3_000;
 /** The pause before the first reading that checks the default. The pauses grow to `DEFAULT_PAUSE_MAX_MS`. */
@@ -42,17 +42,21 @@ export interface CommandConnection {
   readonly state: SoundState;
   readonly hasEnded: boolean;
   /**
-   * Sends a setting that changes the record `changed`. From then on, no event causes a read of this record.
-   * A failure lifts this block. After a success the caller must lift it by a call of `readAgain`.
+   * Sends a setting that changes the record `changed`. From then on, no event causes a read of this record,
+   * until the setting fails or the caller calls `readAgain`. After a success the caller must call it.
    */
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>>;
   /**
-   * Resolves when a new reading of the record, or its removal, is published, or the connection has ended.
+   * Reads the record again. Resolves when the new reading or the removal of the record is published, or
+   * when the connection has ended.
    */
   readAgain(read: ReadRequest): Promise<void>;
-  /** Returns true while the device is being woken. `Executor.proceed` is called when waking ends. */
+  /**
+   * Begins to wake the device if it sleeps. Returns true while the device is being woken. `Executor.proceed`
+   * is called when waking ends.
+   */
   readonly wakeIfAsleep: Waker['wakeIfAsleep'];
-  /** Closes the connection after a missing answer, because other replies may be missing, too. */
+  /** Closes the connection after a request without a reply, because other replies may be missing, too. */
   closeAfterFailure(command: RequestName, error: RequestError): void;
 }
 
@@ -135,7 +139,8 @@ export class Executor {
   }
 
   /**
-   * Sends the command even if the device did not wake, because the server applies it when the device wakes.
+   * Sends the command even if the device did not wake, because the server applies the command when the
+   * device wakes.
    */
   async #carryOut(command: SoundCommand, latestMs: number): Promise<Answer> {
     const { state } = this.#connection;
@@ -145,7 +150,7 @@ export class Executor {
     if (plan.kind === 'fault') return failed(plan.fault);
     const { setting, changed, balance } = plan;
     // The step of a fade may replace a volume that somebody has just set. So the record is read right before
-    // the step. If fade.ts finds such a volume in this reading, it sets the volume again after the step. The
+    // the step. If fade.ts finds such a volume in this reading, it sets this volume again after the step. The
     // reading need not be awaited, because its request is sent before the step.
     if (command.do === 'fade') void this.#connection.readAgain(changed);
     const result = await this.#connection.send(setting, changed, latestMs - this.#clock.monotonic());
@@ -157,13 +162,13 @@ export class Executor {
     }
     if (balance !== undefined) state.putBalance(changed, balance);
     await this.#readAgain(changed, latestMs);
-    // If the connection has ended, the last reading may be older than the step. The fade must not take this
-    // reading for the step's volume.
+    // If the connection has ended, the last reading may be older than the step. After this answer the fade
+    // does not use the reading as the result of the step.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
     if (setting.command === 'SET_DEFAULT_SINK') {
       // The wait leaves twice `commandLeastMs` for `#moveStreams`, because `#moveStreams` first reads the
-      // streams, and then moves none if less than `commandLeastMs` is left. The command succeeds even if
-      // the output is not the default at the end of the wait.
+      // streams, and then moves no stream if less than `commandLeastMs` is left. The command succeeds even
+      // if the output is not the default at the end of the wait.
       const waitEndMs = latestMs - 2 * this.#timing.commandLeastMs;
       await this.#awaitDefault('defaultSink', setting.args.name, waitEndMs);
     }

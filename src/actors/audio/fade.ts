@@ -10,30 +10,32 @@ import type { SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
 import { hidesVolume } from './wake.js';
 
+/** The pause between two steps of `fadeOut`. Each of them lowers the volume a little. */
 const STEP_MS = 250;
 /**
  * The pause before the first check whether the volume may be put back. Each further pause is twice as long
- * as the one before, up to one of the two largest pauses below.
+ * as the pause before it, but at most `SILENCE_PAUSE_MAX_MS` or `MISSING_PAUSE_MAX_MS`.
  */
 const FIRST_PAUSE_MS = 500;
 /**
- * The largest pause while the output must become silent. It is long, because that may take hours: a stream
- * that belongs to no player cannot be paused, and plays on at volume 0.
+ * The largest pause of `putBackWhenSilent` while the output is there. It is long, because the output may
+ * become silent only after hours: a stream that belongs to no player cannot be paused, and plays on at
+ * volume 0.
  */
 const SILENCE_PAUSE_MAX_MS = 30_000;
 /**
- * The largest pause while the output is missing. It is short, because music may play at the lowered volume
- * when the output comes back.
+ * The largest pause of `putBackWhenThere`, and of `putBackWhenSilent` while the output is missing. It is
+ * short, because music may play at the lowered volume when the output comes back.
  */
 const MISSING_PAUSE_MAX_MS = 1_000;
 /**
- * The largest difference between the requested volume and the volume that a coarse mixer sets, 1 = 100 %. A
- * larger difference means that somebody else has set the volume.
+ * A mixer may round the requested volume. The rounded volume differs from the requested one by at most this
+ * much (1 is 100 %). A larger difference means that somebody else has set the volume.
  */
 const MIXER_DEVIATION_MAX = 0.1;
 /**
  * The largest such difference if the output is read only some time after the step (`Fade.#unreadVolume`). It
- * is smaller, because the more time passes, the more likely somebody else has set the volume.
+ * is smaller, because somebody else may have set the volume in that time.
  */
 const LATE_DEVIATION_MAX = 0.03;
 
@@ -41,7 +43,7 @@ export interface FadeContext {
   readonly state: SoundState;
   readonly clock: Clock;
   /**
-   * All fades share it, so that only one step runs at a time. Otherwise a step would take the change of
+   * All fades share it, so that only one step runs at a time. Otherwise a step would mistake the change of
    * another step for a change by somebody else.
    */
   readonly turns: Turns;
@@ -68,10 +70,11 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
   return new Fade(context, { output: sink.name, before: volume, last: volume });
 }
 
-/** A fade of an earlier process, which has lowered the output and has not put its volume back. */
+/** A fade that puts back the volume of an output. An earlier thread or process has lowered this volume. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
   // The first reading may differ a little from `last`, because the server may now round volumes in another
-  // way. Only an unread volume may differ (by `LATE_DEVIATION_MAX`), so `last` counts as unread, too.
+  // way. `Fade` allows a difference (`LATE_DEVIATION_MAX`) only for an unread volume. So `last` becomes the
+  // unread volume if `lowered` has none.
   return new Fade(context, { ...lowered, unread: lowered.unread ?? lowered.last });
 }
 
@@ -89,7 +92,8 @@ export class Fade {
   /** `LoweredOutput.before`. */
   readonly #volumeBefore: number;
   /**
-   * The volume that was read last. It may differ from the requested volume, because mixers round volumes.
+   * `LoweredOutput.last`. It may differ from the requested volume, because mixers round volumes. Until the
+   * next step, the fade expects this volume in each reading.
    */
   #expectedVolume: number;
   /**
@@ -112,7 +116,7 @@ export class Fade {
     this.#unreadVolume = unread;
   }
 
-  /** The next process passes it to `recalledFade`. */
+  /** The next thread or process passes this value to `recalledFade`. */
   get lowered(): LoweredOutput {
     return {
       output: this.sinkName,
@@ -124,7 +128,7 @@ export class Fade {
 
   /**
    * Lowers the volume to 0 in `ms` milliseconds, and resolves then. `ms` must be more than 0. Resolves
-   * earlier if `isOver` becomes true, or if `putBack` is called. A step that fails is not repeated.
+   * earlier if somebody else sets the volume, or if `putBack` is called. A step that fails is not repeated.
    */
   async fadeOut(ms: number): Promise<void> {
     const { clock } = this.#context;
@@ -145,9 +149,9 @@ export class Fade {
   }
 
   /**
-   * Sets the volume from before the fade, or the volume limit if that is lower. A volume that somebody else
-   * has set stays. In both cases the fade is over. It is not over if the output is missing, or if the
-   * command fails.
+   * Sets the volume that the output had before the fade, or the volume limit if the limit is lower. A volume
+   * that somebody else has set stays. In both cases the fade is over. The fade is not over if the output is
+   * missing, or if the command fails.
    */
   putBack(): Promise<void> {
     this.#isFadingOut = false;
@@ -185,29 +189,30 @@ export class Fade {
     while (!this.isOver) {
       await this.#wait(pauseMs);
       const sink = this.#findSink();
-      const longestMs = sink === undefined ? MISSING_PAUSE_MAX_MS : pauseMaxMs;
-      pauseMs = Math.min(2 * pauseMs, longestMs);
+      const largestPauseMs = sink === undefined ? MISSING_PAUSE_MAX_MS : pauseMaxMs;
+      pauseMs = Math.min(2 * pauseMs, largestPauseMs);
       if (sink !== undefined && mayPutBack(sink)) await this.putBack();
       else this.#endIfChanged(sink);
     }
   }
 
   /**
-   * Gives the fade up, and leaves the volume as it is. A promise of `fadeOut`, `putBackWhenSilent` or
-   * `putBackWhenThere` that waits for its timer never resolves then.
+   * Gives the fade up, and leaves the volume as it is. A call of `fadeOut`, `putBackWhenSilent` or
+   * `putBackWhenThere` that still waits for its timer never resolves.
    */
   end(): void {
     this.isOver = true;
     this.#timers.cancelAll();
   }
 
-  /** Resolves with true if the sound server has set the volume, or the volume limit if that is lower. */
+  /** Resolves with true if the sound server has set the volume, or the volume limit if the limit is lower. */
   async #step(desired: number): Promise<boolean> {
     const sink = this.#findSink();
     this.#endIfChanged(sink);
     if (this.isOver || sink === undefined) return false;
     const volume = this.#limited(sink, desired);
-    // During the step, readings have the old or the new volume. Any other volume comes from somebody else.
+    // During the step, readings have the old or the new volume, but a mixer may round the new one. A volume
+    // below `lowest` or above `highest` comes from somebody else.
     const lowest = Math.min(volume, this.#expectedVolume) - MIXER_DEVIATION_MAX;
     const highest = Math.max(volume, this.#expectedVolume) + MIXER_DEVIATION_MAX;
     let foreignVolume: number | undefined;
@@ -235,15 +240,17 @@ export class Fade {
     return false;
   }
 
-  /** `volume` is the volume that the step has requested. */
-  #takeReading(sink: SinkInfo, volume: number): void {
+  #takeReading(sink: SinkInfo, requestedVolume: number): void {
     this.#expectedVolume = volumeOf(sink);
     this.#unreadVolume = undefined;
     // A large difference means that somebody else has set the volume between the step and its reading.
-    if (Math.abs(this.#expectedVolume - volume) > MIXER_DEVIATION_MAX) this.isOver = true;
+    if (Math.abs(this.#expectedVolume - requestedVolume) > MIXER_DEVIATION_MAX) this.isOver = true;
   }
 
-  /** No command sets a volume above the limit, so a higher one must not be expected either. */
+  /**
+   * Returns the volume that the command sets: `volume`, or the volume limit if the limit is lower. A step
+   * needs this volume to recognize a change by somebody else.
+   */
   #limited(sink: SinkInfo, volume: number): number {
     return Math.min(volume, this.#context.state.limits.ofSink(sink) ?? Number.POSITIVE_INFINITY);
   }
@@ -277,7 +284,7 @@ export class Fade {
     return sinks.find(({ info }) => info.name === this.sinkName)?.info;
   }
 
-  /** Ends an earlier wait, whose promise then never resolves. */
+  /** Ends an earlier wait. The promise of that earlier wait never resolves. */
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => this.#timers.set('wait', ms, resolve));
   }

@@ -1,5 +1,6 @@
-// Keeps the groups of the configuration in the sound server while one connection lasts. group-modules.ts
-// decides the steps. The groups stay when the daemon ends, and the next daemon finds them again.
+// Makes the configured groups in the sound server, and removes those that are no longer configured, while one
+// connection lasts. group-modules.ts decides the steps. The groups stay when the daemon ends, and the next
+// daemon finds them.
 
 import type { Clock } from '../../host/clock.js';
 import { SharedWork } from '../../host/turns.js';
@@ -18,7 +19,7 @@ import { GROUP_PREFIX } from './marks.js';
 import { type Ask, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/** How long the server may have no default, or streams without an output, after a stand-in has gone. */
+/** The longest wait for a new default and for outputs of all streams, after stand-ins have gone. */
 const SETTLE_MAX_MS = 2_000;
 /** The pause between two readings of the default and the streams. */
 const PAUSE_MS = 50;
@@ -30,7 +31,7 @@ interface GroupContext {
   readonly log: Publisher['log'];
   readonly ask: Ask;
   readonly readAgain: CommandConnection['readAgain'];
-  /** Sets the remark for /health; undefined for none. */
+  /** Sets the remark for /health; undefined removes it. */
   readonly setRemark: (text: string | undefined) => void;
 }
 
@@ -87,7 +88,7 @@ export class GroupKeeper {
     const modules = await ask('GET_MODULE_INFO_LIST', {});
     const { server } = state;
     if (server === undefined || !modules.ok) return undefined;
-    // The state contains no stand-ins, because `putSink` leaves them out.
+    // The state contains no stand-ins, because `SoundState.putSink` leaves them out.
     const outputs = new Set([...state.sinks.values()].map(({ info }) => info.name));
     return { server, modules: modules.value, outputs };
   }
@@ -99,14 +100,15 @@ export class GroupKeeper {
 
   async #make({ group, module, standIns }: Extract<GroupStep, { do: 'make' }>): Promise<string | undefined> {
     const { ask, log, state } = this.#context;
-    // While `hasStandIns` is true, a missing default, and streams without an output, are not published.
+    // While `hasStandIns` is true, the daemon does not publish that the default is missing, or that a stream
+    // has no output.
     if (standIns.length > 0) state.hasStandIns = true;
     const loadedStandIns: ModuleInfo[] = [];
     for (const standIn of standIns) {
       const loaded = await loadModule(ask, standIn);
       if (loaded.ok) loadedStandIns.push(loaded.value);
     }
-    // If a stand-in was refused, the server refuses this module, too, and the refusal is reported.
+    // If the server has refused a stand-in, it refuses this module, too. This second refusal is reported.
     const made = await loadModule(ask, module);
     for (const standIn of loadedStandIns) await this.#unload(standIn);
     const fields = { group, missing: standIns.length };
@@ -118,16 +120,17 @@ export class GroupKeeper {
   }
 
   /**
-   * To be called when the stand-ins are unloaded. If one of them has become the server's default, PipeWire
-   * sets another default, and moves the streams to it, only some time later.
+   * To be called after the stand-ins have been unloaded. If one of them was the server's default, PipeWire
+   * needs some time to set another default, and to move the streams to it.
    */
   async #waitUntilSettled(): Promise<void> {
     const { state, clock, readAgain } = this.#context;
     if (!state.hasStandIns) return;
     const latestMs = clock.monotonic() + SETTLE_MAX_MS;
-    const readBoth = () => Promise.all([readAgain({ kind: 'server' }), readAgain({ kind: 'sink-input' })]);
+    const readDefaultAndStreams = () =>
+      Promise.all([readAgain({ kind: 'server' }), readAgain({ kind: 'sink-input' })]);
     for (;;) {
-      await readBoth();
+      await readDefaultAndStreams();
       const hasDefault = state.findSink(state.server?.defaultSink ?? '') !== undefined;
       const streams = [...state.sinkInputs.values()];
       const areStreamsMoved = streams.every(
@@ -138,9 +141,8 @@ export class GroupKeeper {
       await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
     }
     state.hasStandIns = false;
-    // Until now, a missing default, and streams without an output, were not published. If there still are
-    // any, this reading publishes them.
-    await readBoth();
+    // If the default is still missing, or streams still have no output, this reading publishes that.
+    await readDefaultAndStreams();
   }
 
   /** The indices of the streams that play to a group. */
@@ -152,11 +154,11 @@ export class GroupKeeper {
     return streams.map(({ info }) => info.index);
   }
 
-  /** A refusal is ignored, because streams may have ended meanwhile, and some cannot be moved. */
+  /** Ignores refusals, because a stream may have ended meanwhile, or cannot be moved. */
   async #moveBack(group: string, streams: readonly number[]): Promise<void> {
     if (streams.length === 0) return;
     const { ask } = this.#context;
-    // The state may not contain the new sink of the group yet, so the server is asked.
+    // The state may still lack the group's new sink, so the list of sinks is read here.
     const sinks = await ask('GET_SINK_INFO_LIST', {});
     const sink = sinks.ok ? sinks.value.find(({ name }) => name === GROUP_PREFIX + group) : undefined;
     if (sink === undefined) return;

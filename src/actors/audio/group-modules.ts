@@ -49,9 +49,9 @@ const OWN_STAND_IN_ARGUMENT = new RegExp(`^sink_name=\\S+ sink_properties="${STA
 
 /**
  * The modules to unload come first, then the groups to make. All stand-ins are unloaded, because those that
- * still exist are left over from an earlier attempt. A group is made anew if its outputs, or their
- * order, are not those of the configuration. A group whose label has changed keeps the old label, because
- * making the group anew would interrupt the music.
+ * still exist are left over from an earlier attempt. A group that is not configured is unloaded. A group is
+ * made anew if its outputs, or their order, are not those of the configuration. A group whose label has
+ * changed keeps the old label, because making the group anew would interrupt the music.
  */
 export function groupSteps(desired: Groups, observed: ObservedSound): readonly GroupStep[] {
   const keptGroups = new Set<string>();
@@ -67,8 +67,8 @@ export function groupSteps(desired: Groups, observed: ObservedSound): readonly G
   for (const [group, choice] of Object.entries(desired)) {
     if (keptGroups.has(group) || isNameTaken(group, observed)) continue;
     const missing = missingOutputs(choice, observed);
-    const hasNoOutput = missing.length === choice.outputs.length;
-    if (hasNoOutput) continue;
+    const areAllMissing = missing.length === choice.outputs.length;
+    if (areAllMissing) continue;
     const standIns = missing.map((output) => standInModule(output, group));
     steps.push({ do: 'make', group, module: combineModule(group, choice, observed.server), standIns });
   }
@@ -80,21 +80,22 @@ export function groupRemarks(desired: Groups, observed: ObservedSound): readonly
   const remarks: string[] = [];
   for (const [group, choice] of Object.entries(desired)) {
     const subject = `The group ${JSON.stringify(group)}`;
-    const hasNoOutput = missingOutputs(choice, observed).length === choice.outputs.length;
+    const areAllMissing = missingOutputs(choice, observed).length === choice.outputs.length;
     if (isNameTaken(group, observed)) remarks.push(`${subject} is not made: another output has its name`);
-    else if (hasNoOutput) remarks.push(`${subject} plays nowhere: none of its outputs is there`);
+    else if (areAllMissing) remarks.push(`${subject} plays nowhere: none of its outputs is there`);
   }
   return remarks;
 }
 
 /**
- * Undefined for a group that is not configured. `Object.hasOwn` is needed, because every object inherits
- * some names that a group may have, such as `constructor`.
+ * The value that `slaves` must have; undefined for a group that is not configured. `Object.hasOwn` is needed,
+ * because every object inherits some names that a group may have, such as `constructor`.
  */
 function configuredSlaves(desired: Groups, group: string): string | undefined {
   return Object.hasOwn(desired, group) ? desired[group]?.outputs.join() : undefined;
 }
 
+/** Undefined if the module is no group of the daemon. */
 function ownGroup({ name, argument }: ModuleInfo): { group?: string; slaves?: string } | undefined {
   return name === COMBINE ? OWN_GROUP_ARGUMENT.exec(argument ?? '')?.groups : undefined;
 }
@@ -127,8 +128,8 @@ function combineModule(group: string, { label, outputs }: GroupChoice, server: S
 }
 
 /**
- * PulseAudio 16 aborts when a stream moves to a group that is being made. With `adjust_time=0` it does not
- * correct the clocks, and does not abort.
+ * True if the server may abort when a stream moves to a group that is being made, as PulseAudio 16 does. With
+ * `adjust_time=0` the server does not correct the clocks of the outputs, and does not abort.
  */
 function mayAbort(server: ServerInfo): boolean {
   const major = Number.parseInt(server.packageVersion ?? '', 10);

@@ -1,5 +1,4 @@
-// Turns a source of the sound server into the record of an input, which clients see (docs/http-api.md,
-// "Input"). Pure.
+// Makes the record of an input from a source of the sound server (docs/http-api.md, "Input"). Pure.
 
 import type { InputRecord } from '../../protocol/actor/schemas.js';
 import { balanceOf, loudestFractionOf } from '../../protocol/pulse/volume.js';
@@ -10,13 +9,14 @@ import { type Encodable, nonEmpty, type PropertyCache, portsOf } from './view.js
 /** The parts of an input's record that do not come from its source. */
 export interface InputSurroundings {
   readonly isDefault: boolean;
+  /** The name of the input's card. */
   readonly card: string | undefined;
   /** Names of the outputs at which the input is heard. */
   readonly listen: readonly string[];
 }
 
 export function inputRecord(
-  { info, balance }: KnownSource,
+  { info, balance: rememberedParts }: KnownSource,
   { isDefault, card, listen }: InputSurroundings,
   propertyCache: PropertyCache,
 ): Encodable<InputRecord> {
@@ -33,8 +33,8 @@ export function inputRecord(
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: nonEmpty(card),
     props: propertyCache.partsOf(info.props).props,
-    // Silent channels show no balance, so the remembered balance is published, if there is one.
-    balance: balanceOf(balance ?? info.volume, info.channelMap),
+    // The volumes of silent channels show no balance, so the remembered channel parts are preferred.
+    balance: balanceOf(rememberedParts ?? info.volume, info.channelMap),
     listen: listen.length > 0 ? [...listen] : undefined,
   };
 }

@@ -1,17 +1,20 @@
 // Decides when group-keeper.ts and listen-keeper.ts do their work. They work shortly after outputs or inputs
-// have changed. After a refusal of the sound server they try again a few times.
+// have changed. If the sound server refuses something, they try again a few times.
 
 import { type Clock, Timers } from '../../host/clock.js';
 
-/** The pause between a change and the work, because a card or a starting server makes several devices. */
+/**
+ * The pause between a change and the work. A card or a starting server makes several devices, and the work
+ * is to run once for all of them.
+ */
 const PAUSE_MS = 1_000;
 /** Further changes begin the pause anew, but the work begins at most this long after the first change. */
 const PAUSE_MAX_MS = 5_000;
-/** The pause after a refusal of the server. */
+/** The pause between a refusal of the server and the next try. */
 const RETRY_MS = 5_000;
 /**
- * After this many refusals, the tries end until outputs or inputs change. The only exception is
- * `LATE_RETRY_MS`.
+ * The tries end after this many refusals. They begin again when outputs or inputs change. Before such a
+ * change, only a late try is possible (`LATE_RETRY_MS`).
  */
 const REFUSALS_MAX = 5;
 /**
@@ -24,9 +27,12 @@ export class KeeperSchedule {
   readonly #clock: Clock;
   readonly #work: () => void;
   readonly #timers: Timers<'work'>;
-  /** The refusals since the last change or success. */
+  /** The number of refusals since the last change or success. */
   #refusals = 0;
-  /** The latest time for the work, on the monotonic clock; undefined while no change awaits the work. */
+  /**
+   * The time on the monotonic clock by which the work must begin. Undefined if nothing has changed since the
+   * work last began.
+   */
   #latestMs: number | undefined;
   #hasEnded = false;
 
@@ -51,10 +57,10 @@ export class KeeperSchedule {
   }
 
   /**
-   * To be called after a reading that finds the outputs and inputs unchanged, such as that of each minute.
-   * The work is needed even then, because a loopback may have gone. After a refusal, this call causes no
-   * immediate try: a try makes and removes streams, which causes a reading, so each refused try could cause
-   * the next one.
+   * To be called after a reading that finds the outputs and inputs unchanged, such as the reading that comes
+   * every minute. The work is needed even then, because a loopback may have gone. After a refusal, this call
+   * causes no immediate try. A try makes and removes streams, and this causes a reading. So each immediate
+   * try could cause the next one.
    */
   onReading(): void {
     if (this.#refusals === 0) {

@@ -1,5 +1,6 @@
-// Keeps the names of the outputs that have appeared in this life of the sound server. A file keeps them,
-// too, so that none of these outputs counts as new after a restart of the daemon.
+// Keeps the names of the outputs that have appeared in this life of the sound server, which is the time since
+// its start. The names are also in a file, so that none of these outputs counts as new after a restart of the
+// daemon.
 
 import { join } from 'node:path';
 import { type Clock, within } from '../../host/clock.js';
@@ -19,7 +20,7 @@ export class KnownOutputs {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #log: Publisher['log'];
-  /** The server's own number of its present life; undefined before the first call of `enterLife`. */
+  /** The number that marks the server's present life; undefined before the first call of `enterLife`. */
   #cookie: number | undefined;
   #names = new Set<string>();
   #lastRead: Promise<void> = Promise.resolve();

@@ -16,6 +16,7 @@ export interface KnownRecord<R> {
  */
 const ID = /^(?:0|[1-9]\d{0,9})$/;
 
+/** Undefined if `ref` is no id, or if no record has this id. */
 export function findById<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
   return ID.test(ref) ? records.get(Number(ref)) : undefined;
 }

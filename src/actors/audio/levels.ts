@@ -19,10 +19,13 @@ const IS_LITTLE_ENDIAN = true;
  * two peaks are 50 ms apart, and the latency of the stream keeps each cycle shorter than 50 ms.
  */
 const PEAKS_PER_SECOND = 20;
-/** Our captures have this application name, and so have those of another tonearm on this sound server. */
+/**
+ * The application name of our captures (source outputs), and of those that another tonearm has on this sound
+ * server.
+ */
 const OWN_APPLICATION = 'tonearm';
 /**
- * One step is the lowest level above silence. It is -60 dB, and the page's meters display nothing below.
+ * Levels are rounded to steps of 1/1000. One step is -60 dB, and the page's meters display nothing below it.
  * Finer steps would only cause more events.
  */
 const STEPS_PER_UNIT = 1000;
@@ -36,14 +39,14 @@ type LevelList = 'outputs' | 'inputs';
 /** Levels by the index of their sink, or source. */
 export type Levels = Readonly<Record<LevelList, Map<number, Peaks>>>;
 
-type CapturingStream = Pick<SourceOutputInfo, 'source' | 'corked' | 'props'>;
+type Capture = Pick<SourceOutputInfo, 'source' | 'corked' | 'props'>;
 
 /** An output or input whose level is to be measured. */
 export interface MeteredDevice {
   readonly list: LevelList;
   /** The index of its sink, or source. */
   readonly index: number;
-  /** The source to capture: an output's monitor, or the input itself. */
+  /** The index of the source to capture: an output's monitor, or the input itself. */
   readonly source: number;
   readonly channelMap: readonly number[];
 }
@@ -52,7 +55,7 @@ export interface MeteredDevice {
 const isPlaying = ({ corked }: SinkInputInfo): boolean => !corked;
 const isAudible = ({ corked, muted }: SinkInputInfo): boolean => !corked && !muted;
 
-/** The sinks that are not suspended and have a stream for which `isCounted` is true, by ascending index. */
+/** The sinks that are not suspended and have a stream for which `isCounted` is true, sorted by index. */
 export function playingSinks(
   { sinks, sinkInputs }: Pick<SoundState, 'sinks' | 'sinkInputs'>,
   isCounted = isPlaying,
@@ -66,12 +69,12 @@ export function playingSinks(
 }
 
 /**
- * The devices to measure: first outputs, then inputs. `captured` has the indices of the sources that others
- * capture.
+ * The devices to measure: first outputs, then inputs. `capturedSources` has the indices of the sources that
+ * other programs capture.
  */
 export function meteredDevices(
   state: Pick<SoundState, 'sinks' | 'sinkInputs' | 'sources'>,
-  captured: ReadonlySet<number>,
+  capturedSources: ReadonlySet<number>,
 ): readonly MeteredDevice[] {
   const metered: MeteredDevice[] = [];
   for (const { index, monitorSource, channelMap } of playingSinks(state)) {
@@ -80,7 +83,7 @@ export function meteredDevices(
   }
   for (const { info } of state.sources.all) {
     const { index, channelMap } = info;
-    if (info.state !== SUSPENDED && captured.has(index))
+    if (info.state !== SUSPENDED && capturedSources.has(index))
       metered.push({ list: 'inputs', index, source: index, channelMap });
   }
   return metered;
@@ -91,14 +94,14 @@ export function hasAwakeInput({ sources }: Pick<SoundState, 'sources'>): boolean
   return sources.all.some(({ info }) => info.state !== SUSPENDED);
 }
 
-/** The indices of the sources of these captures. Our own captures and paused ones do not count. */
-export function sourcesCapturedBy(captures: readonly CapturingStream[]): ReadonlySet<number> {
-  const captured = new Set<number>();
+/** The indices of the captured sources. Our own captures and corked ones do not count. */
+export function sourcesCapturedBy(captures: readonly Capture[]): ReadonlySet<number> {
+  const capturedSources = new Set<number>();
   for (const { source, corked, props } of captures) {
     const isOurs = props['application.name'] === OWN_APPLICATION;
-    if (source !== undefined && !corked && !isOurs) captured.add(source);
+    if (source !== undefined && !corked && !isOurs) capturedSources.add(source);
   }
-  return captured;
+  return capturedSources;
 }
 
 /**
@@ -130,8 +133,8 @@ export function peakStream(
 }
 
 /**
- * `fragment` is float32le, channels interleaved. Clients may play samples above 1, which count as 1. They
- * may also play NaN, which is ignored.
+ * `fragment` has little-endian float32 samples, and its channels are interleaved. Clients may play samples
+ * above 1, which count as 1. They may also play NaN, which is ignored.
  */
 export function peaksOf(fragment: Uint8Array, channels: number): Peaks {
   const view = new DataView(fragment.buffer, fragment.byteOffset, fragment.byteLength);
@@ -160,12 +163,12 @@ export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
 
 /**
  * The level of every output and input whose level is known. An output without an audible stream has 0 at
- * once, because its meter would measure the silence only 0.2 s later. An input that nobody else captures has
- * no level.
+ * once, because its meter would measure the silence only 0.2 s later. An input has no level while it is
+ * suspended, or while no other program captures it.
  */
 export function currentLevels(
   state: Pick<SoundState, 'sinks' | 'sinkInputs' | 'sources'>,
-  captured: ReadonlySet<number>,
+  capturedSources: ReadonlySet<number>,
   measured: Levels,
 ): Levels {
   const audibleSinks = new Set(playingSinks(state, isAudible));
@@ -175,7 +178,7 @@ export function currentLevels(
     const peaks = audibleSinks.has(info) ? measured.outputs.get(info.index) : info.channelMap.map(() => 0);
     if (peaks !== undefined) levels.outputs.set(info.index, peaks);
   }
-  const meteredInputs = meteredDevices(state, captured).filter(({ list }) => list === 'inputs');
+  const meteredInputs = meteredDevices(state, capturedSources).filter(({ list }) => list === 'inputs');
   for (const { index } of meteredInputs) {
     const peaks = measured.inputs.get(index);
     if (peaks !== undefined) levels.inputs.set(index, peaks);

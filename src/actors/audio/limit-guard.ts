@@ -1,6 +1,6 @@
 // Finds sinks that the sound server may have set above their volume limit. The server may do so after a
 // command, and when an output of a Bluetooth device or of a new profile appears. At other times, volumes
-// above the limit are left alone. Pure: limit-keeper.ts sends the commands.
+// above the limit are left alone. Pure: limit-keeper.ts sets the sinks back.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { rootOf } from './masters.js';
@@ -8,22 +8,22 @@ import { passthroughOn } from './passthrough.js';
 import type { Setting } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
-/** How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s. */
-const RESTORING_MS = 1_000;
 /**
- * How long the server may still restore a volume after a switch of a port or a profile, and after a new
- * profile's output appears.
+ * The server may restore a stored volume at most this long after a command, and after an output of a
+ * Bluetooth device appears. WirePlumber does so within 0.1 s.
  */
+const RESTORING_MS = 1_000;
+/** The same time after a switch of a port or a profile, and after an output of a new profile appears. */
 const SWITCH_RESTORING_MS = 5_000;
 /**
- * How long after the switch of a profile the new outputs may appear. On a board with a slow core, PipeWire
- * makes them seconds after its reply.
+ * The outputs of a new profile appear at most this long after the switch. On a board with a slow core,
+ * PipeWire makes them seconds after its reply.
  */
 const NEW_OUTPUTS_MS = 30_000;
 
 /**
- * The sinks of one watch are set back at most this many times. With a coarse mixer, for example, they may
- * never get down to the limit.
+ * The sinks of one watch (`LimitWatch`) are set back at most this many times. If their mixer has few steps,
+ * for example, they may never get down to the limit.
  */
 const TRIES_MAX = 8;
 
@@ -37,8 +37,8 @@ const WATCHES_MAX = 32;
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 
 /**
- * `card`: the sinks of the card with this index. `root`: the sink with this index. In both cases the filters
- * that play to these sinks are included. `rootOf` finds the sink to which a filter plays in the end.
+ * `card`: the sinks of the card with this index. `root`: the sink with this index. In both cases, the filters
+ * that play to these sinks are watched, too. `rootOf` finds the sink to which a filter plays in the end.
  */
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 
@@ -54,8 +54,8 @@ interface LimitWatch {
 
 /**
  * The server stores a volume for each port and profile, and may restore it after a command. It may also
- * raise a sink to which a stream is moved (docs/http-api.md, "Volume and balance"). So the sinks of recent
- * commands are checked, and those of Bluetooth devices and new profiles that have just appeared.
+ * raise a sink to which a stream is moved (docs/http-api.md, "Volume and balance"). So this class checks the
+ * sinks of recent commands, and new sinks of Bluetooth devices and of new profiles.
  */
 export class LimitGuard {
   readonly #state: SoundState;
@@ -154,13 +154,12 @@ export class LimitGuard {
   }
 
   /**
-   * The position of the oldest watch that has an end; if there is none, that of the oldest watch. A watch
-   * without an end is kept longer, because the server restores volumes after the command, which is still
-   * under way.
+   * The position of the oldest watch that has an end. A watch without an end is kept longer, because its
+   * command is still under way, and the server restores volumes after the command.
    */
   #positionToReplace(): number {
     const oldestWithEnd = this.#watches.findIndex(({ untilMs }) => Number.isFinite(untilMs));
-    // `oldestWithEnd` is -1 if no watch has an end. Then position 0 is taken: that of the oldest watch.
+    // `oldestWithEnd` is -1 if no watch has an end. Then the result is 0, the position of the oldest watch.
     return Math.max(0, oldestWithEnd);
   }
 

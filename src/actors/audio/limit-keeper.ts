@@ -1,5 +1,5 @@
-// Lowers sinks to their volume limit by commands, which wait in the queue of all commands. limit-guard.ts
-// decides which sinks are lowered.
+// Lowers sinks to their volume limit by commands. They wait in the same queue as the commands of clients.
+// limit-guard.ts decides which sinks are lowered.
 
 import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -32,7 +32,7 @@ export class LimitKeeper {
     this.#hasEnded = true;
   }
 
-  /** To be called before a command is sent. The result is to be called when the command has ended. */
+  /** To be called before a command is sent. Returns the function to call when the command has ended. */
   watch(setting: Setting): (hasSucceeded: boolean) => void {
     return this.#guard.watch(setting);
   }

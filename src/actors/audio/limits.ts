@@ -1,5 +1,4 @@
-// Decides which volume limit holds for a sink, and for a stream whose volume can raise that of its sink.
-// Pure.
+// Decides which volume limit holds for a sink, and for a stream that can raise the volume of its sink. Pure.
 
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { loudestOf, RAW_NORM } from '../../protocol/pulse/volume.js';

@@ -42,7 +42,7 @@ export interface ListenContext {
   readonly log: Publisher['log'];
   readonly ask: Ask;
   readonly readAgain: CommandConnection['readAgain'];
-  /** Sets the remark for /health; undefined for none. */
+  /** Sets the remark for /health; undefined removes it. */
   readonly setRemark: (text: string | undefined) => void;
 }
 
@@ -75,14 +75,14 @@ export class ListenKeeper {
     this.#schedule.end();
   }
 
-  /** Lets an input be heard at an output. Both are ids or names. */
+  /** Lets an input be heard at an output. `input` and `output` are ids or names. */
   listen(input: string, output: string): Promise<Answer> {
     return this.#turns.run(() => this.#startPair(input, output));
   }
 
   /**
-   * Ends listening to the input at `output`, or at all outputs if `output` is undefined. Both are ids or
-   * names.
+   * Ends the listening to `input` at `output`, or at all outputs if `output` is undefined. `input` and
+   * `output` are ids or names.
    */
   stop(input: string, output: string | undefined): Promise<Answer> {
     return this.#turns.run(() => this.#stopPairs(input, output));
@@ -98,15 +98,15 @@ export class ListenKeeper {
     }
     pairs.observe(observed);
     const problems: string[] = [];
-    const notUnloaded: ListenPair[] = [];
+    const pairsNotUnloaded: ListenPair[] = [];
     for (const step of listenSteps(pairs.desired, pairs.ended, observed, latencyMs)) {
       // A new loopback beside the old one would let the input be heard twice.
-      if (step.do === 'make' && notUnloaded.some((pair) => isSamePair(pair, step.pair))) continue;
+      if (step.do === 'make' && pairsNotUnloaded.some((pair) => isSamePair(pair, step.pair))) continue;
       const problem = await this.#carryOut(step, observed);
       if (this.#schedule.hasEnded) return;
       if (problem === undefined) continue;
       problems.push(problem);
-      if (step.do === 'unload') notUnloaded.push(step.pair);
+      if (step.do === 'unload') pairsNotUnloaded.push(step.pair);
     }
     setRemark(problems.join('; ') || undefined);
     if (problems.length > 0) return this.#schedule.onRefusal();
@@ -128,11 +128,11 @@ export class ListenKeeper {
     const pair: ListenPair = { input, output, origin };
     const refusal = this.#pairRefusal(pair, observed);
     if (refusal !== undefined) return refusal;
-    const loopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
-    const isConnected = loopbacks.some(({ ends }) => ends === 'right');
+    const ownLoopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
+    const isConnected = ownLoopbacks.some(({ ends }) => ends === 'right');
     if (!isConnected) {
       // The new loopback is made only if all old ones of the pair could be unloaded.
-      const problem = (await this.#unloadAll(loopbacks)) ?? (await this.#make(pair, observed));
+      const problem = (await this.#unloadAll(ownLoopbacks)) ?? (await this.#make(pair, observed));
       if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
     pairs.add(pair, pairIndices(pair, observed));
@@ -140,9 +140,9 @@ export class ListenKeeper {
   }
 
   /**
-   * Undefined if the two names and the number of pairs allow a loopback. `#startPair` calls this before it
-   * unloads old loopbacks, so that a refused command leaves them as they are. `#make` calls this once more,
-   * because `#keepPairs` does not check its pairs.
+   * Undefined if the two names and the number of pairs allow a loopback. `#startPair` checks the pair before
+   * it unloads old loopbacks, so that a refused command leaves them as they are. `#make` checks the pair,
+   * too, because `#keepPairs` does not.
    */
   #pairRefusal(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Failure<Fault> | undefined {
     const { pairs } = this.#context;
@@ -155,8 +155,8 @@ export class ListenKeeper {
 
   /**
    * A desired pair can be stopped even while its input or output is away, but then only by name. A pair that
-   * another tonearm began is not desired here. It can be stopped only while the input, and the output if the
-   * command names one, are there.
+   * another tonearm began is not desired here. It can be stopped only while its input is there. If the
+   * command names an output, the output must be there, too.
    */
   async #stopPairs(inputRef: string, outputRef: string | undefined): Promise<Answer> {
     const { state, pairs } = this.#context;
@@ -166,10 +166,10 @@ export class ListenKeeper {
     const output = knownOutput ?? outputRef;
     const isToStop = (pair: ListenPair): boolean =>
       pair.input === input && (output === undefined || pair.output === output);
-    const isDesired = pairs.desired.some(isToStop);
+    const hasDesiredPair = pairs.desired.some(isToStop);
     const isOutputMissing = outputRef !== undefined && knownOutput === undefined;
-    if (!isDesired && knownInput === undefined) return noSuchInput(inputRef);
-    if (!isDesired && isOutputMissing) return noSuchOutput(outputRef);
+    if (!hasDesiredPair && knownInput === undefined) return noSuchInput(inputRef);
+    if (!hasDesiredPair && isOutputMissing) return noSuchOutput(outputRef);
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
@@ -184,7 +184,7 @@ export class ListenKeeper {
 
   /** The streams show where an input is heard. So they are read again before the answer. */
   async #answerWhenPublished(): Promise<Answer> {
-    // `onChange` makes `#keepPairs` run later, which removes an earlier remark about the pair.
+    // The schedule runs `#keepPairs` later. That run removes an earlier remark about the pair.
     this.#schedule.onChange();
     await this.#context.readAgain({ kind: 'sink-input' });
     // If the connection has ended, a loopback that was to be unloaded may still be there.
@@ -206,7 +206,7 @@ export class ListenKeeper {
     return failure('refused', 'The sound server does not list its modules and streams');
   }
 
-  /** Undefined if the connection has ended, or the server has not sent one of the lists. */
+  /** Undefined if the connection has ended, or if the server has not sent all lists. */
   async #observe(): Promise<ObservedLoopbacks | undefined> {
     const { ask } = this.#context;
     const [modules, sinks, sources, sinkInputs, sourceOutputs] = await Promise.all([

@@ -1,5 +1,6 @@
-// Decides which loopbacks the sound server must load and unload for the desired listening
-// (docs/http-api.md, "Listening"). Pure: listen-keeper.ts carries the steps out.
+// Decides which loopbacks the sound server must load and unload, so that inputs are heard at the desired
+// outputs (docs/http-api.md, "Listening"). A loopback is a module of the sound server, and plays one input at
+// one output. Pure: listen-keeper.ts loads and unloads the loopbacks.
 
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { Failure } from '../../protocol/actor/result.js';
@@ -54,13 +55,13 @@ export type ListenStep =
 export const LOOPBACK_MODULE = 'module-loopback';
 
 /**
- * Matches names that need no quotes in an argument, such as `alsa_input.usb-turntable`. Other names are not
- * written, because PulseAudio and PipeWire read quotes differently.
+ * Matches names that need no quotes in the argument of a module, such as `alsa_input.usb-turntable`. A device
+ * whose name needs quotes gets no loopback, because PulseAudio and PipeWire read quotes differently.
  */
 const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
 /**
- * Matches what `loopbackArgument` writes, by a mark that other programs do not write. The value of the mark
- * must be the name after `source=` (`\k<input>`). An example:
+ * Matches the arguments that `loopbackArgument` makes. They have a mark that other programs do not write
+ * (`LISTEN_MARK`). The value of the mark must be the name after `source=` (`\k<input>`). An example:
  * `source=mic sink=tv latency_msec=100 … tonearm.listen=mic tonearm.listen_by=command"`
  */
 const OWN_ARGUMENT = new RegExp(
@@ -93,7 +94,7 @@ export function loopbackArgument(pair: ListenPair, description: string, latencyM
   ].join(' ');
 }
 
-/** The loopbacks that any tonearm has made, in the order of their modules. */
+/** The loopbacks that this daemon or another tonearm has made, in the order of their modules. */
 export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
   const loopbacks: Loopback[] = [];
   for (const module of observed.modules) {
@@ -109,7 +110,7 @@ function parseOwnArgument(argument: string): Pick<Loopback, 'pair' | 'latencyMs'
   const groups = OWN_ARGUMENT.exec(argument)?.groups;
   if (groups === undefined) return undefined;
   const { input = '', output = '' } = groups;
-  // A pair of unknown origin counts as one of a command.
+  // An unknown origin counts as `command`.
   const origin = groups['origin'] === 'configuration' ? 'configuration' : 'command';
   return { pair: { input, output, origin }, latencyMs: Number(groups['latency']) };
 }
@@ -124,12 +125,12 @@ function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: 
 }
 
 /**
- * The modules to unload come first, then the loopbacks to make:
+ * Returns the steps: first the modules to unload, then the loopbacks to make. These rules decide:
  * - A loopback of a desired pair stays if its ends are `right`, its latency and origin are the desired ones,
  *   and it is the first such loopback of the pair. Otherwise it is unloaded.
  * - A loopback of a pair in `ended` is unloaded.
- * - Each other loopback stays, because it may be another tonearm's.
- * - A new loopback is made for each desired pair of which none stays, if its input and output are there.
+ * - All other loopbacks stay, because another tonearm may have made them.
+ * - A desired pair gets a new loopback if none of its loopbacks stays, and its input and output are there.
  */
 export function listenSteps(
   desired: readonly ListenPair[],
@@ -168,7 +169,7 @@ export function pairIndices(
   return source === undefined || sink === undefined ? undefined : `${source.index} ${sink.index}`;
 }
 
-/** True if input and output are the same. The origin may differ. */
+/** True if the two pairs have the same input and the same output. Their origins may differ. */
 export function isSamePair(one: ListenPair, other: ListenPair): boolean {
   return one.input === other.input && one.output === other.output;
 }

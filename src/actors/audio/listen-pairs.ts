@@ -1,5 +1,6 @@
-// Remembers the pairs of input and output that are desired, and those that have ended. The memory outlives
-// the connections to the sound server, so that inputs are heard again after the server restarts. Pure.
+// Remembers which inputs are to be heard at which outputs (the desired pairs), and which pairs have ended.
+// The memory outlives the connections to the sound server, so that inputs are heard again after the server
+// restarts. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
@@ -48,7 +49,7 @@ export class ListenPairs {
     return this.#desiredPairs.length >= PAIRS_MAX;
   }
 
-  /** True even after a client has stopped the pair. */
+  /** True if the configuration lists the pair, even after a client has stopped it. */
   isConfigured({ input, output }: Pick<ListenPair, 'input' | 'output'>): boolean {
     return Object.hasOwn(this.#configured, input) && this.#configured[input] === output;
   }
@@ -88,9 +89,9 @@ export class ListenPairs {
   }
 
   /**
-   * The first call takes over, or ends, the loopbacks of an earlier daemon. Each call ends a pair of a
-   * command if the input or the output has gone, or has another index. A pair of the configuration waits
-   * until both are back.
+   * The first call takes over, or ends, the loopbacks of an earlier daemon. Each call ends a pair that is not
+   * configured, if its input or output has gone or has another index. A configured pair waits until its input
+   * and output are there.
    */
   observe(observed: ObservedLoopbacks): void {
     const loopbacks = loopbacksIn(observed);
@@ -100,16 +101,16 @@ export class ListenPairs {
       const { pair, indices: indicesBefore } = desiredPair;
       const indices = pairIndices(pair, observed);
       const haveIndicesChanged = indicesBefore !== undefined && indices !== indicesBefore;
-      const ownLoopbacks = loopbacks.filter((other) => isSamePair(other.pair, pair));
-      const isConnected = ownLoopbacks.some(({ ends }) => ends === 'right');
-      // If the input or output went before this connection, no change of indices shows that. But a loopback
-      // may: it was made while input and output were both there, and PipeWire 1.4 keeps it when one of them
-      // goes. So if there is a loopback, one of the two has gone in these cases:
-      // - One is missing now.
-      // - The loopback is not connected, and no earlier indices are known, because the connection is new.
-      //   Then both may be there again.
-      const hasOneGone = indices === undefined || (indicesBefore === undefined && !isConnected);
-      const isLoopbackLeftOver = ownLoopbacks.length > 0 && hasOneGone;
+      const loopbacksOfPair = loopbacks.filter((other) => isSamePair(other.pair, pair));
+      const hasRightEnds = loopbacksOfPair.some(({ ends }) => ends === 'right');
+      // If the input or output went before this connection, the indices do not show that. A loopback of the
+      // pair may show it: the loopback was made while both were there, and PipeWire 1.4 keeps it when one of
+      // them goes. If the pair has a loopback, the input or output has gone in these cases:
+      // - One of them is missing now.
+      // - No loopback of the pair has the right ends, and no earlier indices are known, because the
+      //   connection is new. Both may be there again.
+      const hasOneGone = indices === undefined || (indicesBefore === undefined && !hasRightEnds);
+      const isLoopbackLeftOver = loopbacksOfPair.length > 0 && hasOneGone;
       desiredPair.indices = indices ?? indicesBefore;
       if ((haveIndicesChanged || isLoopbackLeftOver) && !this.isConfigured(pair)) pairsToEnd.push(pair);
     }
@@ -117,21 +118,22 @@ export class ListenPairs {
   }
 
   /**
-   * Takes over each pair that a command began, if its loopback is connected and `PAIRS_MAX` allows it. Ends
-   * all other pairs that are not desired, such as those of an earlier configuration. A loopback that is not
-   * connected has lost its input or output, because PipeWire 1.4 keeps a loopback whose output has gone. The
-   * lost one may be there again.
+   * Takes over each pair that a command began, if a loopback of the pair has the right ends (`LoopbackEnds`),
+   * and `PAIRS_MAX` allows the pair. Ends all other pairs that have a loopback and are not desired, such as
+   * those of an earlier configuration. A loopback without the right ends has lost its input or output, and
+   * listening ends then (docs/http-api.md, "Listening"). PipeWire 1.4 keeps such a loopback, even if the
+   * input or output is there again.
    */
   #adopt(loopbacks: readonly Loopback[], observed: ObservedLoopbacks): void {
     this.hasAdopted = true;
     for (const { pair, ends } of loopbacks) {
-      const isConnected = ends === 'right';
-      if (pair.origin === 'command' && isConnected && !this.isFull)
+      const hasRightEnds = ends === 'right';
+      if (pair.origin === 'command' && hasRightEnds && !this.isFull)
         this.add(pair, pairIndices(pair, observed));
     }
-    const found = loopbacks.map(({ pair }) => pair);
+    const foundPairs = loopbacks.map(({ pair }) => pair);
     const isDesired = (pair: ListenPair): boolean =>
       this.desired.some((desired) => isSamePair(desired, pair));
-    this.#ended = found.filter((pair) => !isDesired(pair));
+    this.#ended = foundPairs.filter((pair) => !isDesired(pair));
   }
 }

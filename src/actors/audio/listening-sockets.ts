@@ -10,14 +10,14 @@ export interface ListeningSocket {
   readonly port: number;
 }
 
-/** A longer table of the kernel is not read. A line of net/tcp has 150 bytes, so 28 000 sockets fit. */
+/** A longer table of the kernel is not read. A line of net/tcp has 150 bytes, so 28 000 lines fit. */
 const TABLE_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * Matches a line of the table of Unix sockets:
  * `ffff8c01: 00000003 00000000 00000000 0001 03 41522 /run/user/1000/pulse/native`
  */
-const UNIX_ROW = /^\S+ \S+ \S+ \S+ \S+ (?<state>\S+) +(?<inode>\d+) (?<path>.*)$/;
+const UNIX_LINE = /^\S+ \S+ \S+ \S+ \S+ (?<state>\S+) +(?<inode>\d+) (?<path>.*)$/;
 /** The state of a connected socket in the table of Unix sockets. */
 const UNIX_CONNECTED = '03';
 /** The state of a listening socket in the tables of TCP sockets. */
@@ -26,13 +26,14 @@ const TCP_LISTENING = '0A';
 const TCP_COLUMNS = { local: 1, state: 3, inode: 9 } as const;
 
 /** Matches the name of a process's folder in /proc, such as `1234`. */
-const PROCESS_NAME = /^\d+$/;
+const PROCESS_FOLDER_NAME = /^\d+$/;
 /** Matches the target of a link in a folder `fd` of /proc: `socket:[41522]`, where 41522 is the inode. */
 const SOCKET_LINK = /^socket:\[(\d+)\]$/;
 
 /**
  * Finds the listening TCP sockets of the sound server to which the Unix socket at `path` leads. Undefined if
- * the server's process cannot be read, because it is another user's, or outside of this container.
+ * the server's process cannot be found or read, for example because it is another user's, or outside of this
+ * container.
  */
 export async function listeningSockets(
   path: string,
@@ -54,27 +55,30 @@ async function readTable(path: string): Promise<string> {
 }
 
 /**
- * The inodes of the server's ends of the connections that clients have made at these paths. The clients'
- * ends have no path in the table. The listening socket does not show which process is the server, because
- * systemd has that socket, too.
+ * Each connection of a client at one of these paths has two sockets: the server's has the path in the table,
+ * the client's has no path. Returns the inodes of the server's sockets. The listening socket does not show
+ * which process is the server, because systemd has that socket, too.
  */
 function connectedSocketInodes(paths: readonly string[], table: string): ReadonlySet<string> {
   const inodes = new Set<string>();
   for (const line of table.split('\n')) {
-    const { state, inode = '', path = '' } = UNIX_ROW.exec(line)?.groups ?? {};
+    const { state, inode = '', path = '' } = UNIX_LINE.exec(line)?.groups ?? {};
     if (state === UNIX_CONNECTED && paths.includes(path)) inodes.add(inode);
   }
   return inodes;
 }
 
-/** The inodes of all sockets of the first process that has one of the connected sockets. */
+/**
+ * Returns the inodes of all the server's sockets. The server is the first process that has one of the
+ * connected sockets.
+ */
 async function inodesOfServer(
   proc: string,
   connectedInodes: ReadonlySet<string>,
 ): Promise<ReadonlySet<string> | undefined> {
   if (connectedInodes.size === 0) return undefined;
   const names = await readdir(proc).catch((): string[] => []);
-  for (const pid of names.filter((name) => PROCESS_NAME.test(name))) {
+  for (const pid of names.filter((name) => PROCESS_FOLDER_NAME.test(name))) {
     const inodes = await socketInodesIn(join(proc, pid, 'fd'));
     if ([...connectedInodes].some((inode) => inodes.has(inode))) return inodes;
   }

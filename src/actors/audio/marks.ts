@@ -10,11 +10,14 @@ export const GROUP_MARK = 'tonearm.group';
 /** The property that marks a stand-in, which has the name of a missing output while a group is made. */
 export const STAND_IN_MARK = 'tonearm.stand_in';
 /**
- * The property that marks the stream of a loopback, by which an input is heard. Its value is the input's
- * name.
+ * The property that marks the stream by which a loopback plays an input at an output. Its value is the
+ * input's name.
  */
 export const LISTEN_MARK = 'tonearm.listen';
-/** PipeWire's property of nodes that belong together, such as a filter's sink and stream. */
+/**
+ * Sinks and streams of PipeWire that belong together, such as those of a filter, have the same value of this
+ * property.
+ */
 const LINK_GROUP_PROPERTY = 'node.link-group';
 
 export function isGroup({ props }: Pick<SinkInfo, 'props'>): boolean {
@@ -53,8 +56,8 @@ export function playsForGroup(
 }
 
 /**
- * The name of the input that is heard through the stream; undefined for other streams. Clients may set any
- * property, so this property counts only for the stream of a module.
+ * The name of the input that is heard through the stream. Undefined if the stream has no `LISTEN_MARK`, or is
+ * not a module's. Clients may set any property, so the mark of a client's stream does not count.
  */
 export function listenInputOf(stream: SinkInputInfo): string | undefined {
   return isPlayedByModule(stream) ? stream.props[LISTEN_MARK] : undefined;

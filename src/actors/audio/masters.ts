@@ -10,10 +10,12 @@ const MASTER_PROPERTY = 'device.master_device';
 /** PA_SINK_FLAT_VOLUME: the sink always has the volume of its loudest stream. */
 const SINK_FLAT_VOLUME = 0x40;
 
-/** A chain (`chainFrom`) has at most this many sinks. It ends earlier if filters play in a circle. */
+/**
+ * A chain (`chainFrom`) has at most this many sinks. It contains no sink twice: filters may play in a circle.
+ */
 const CHAIN_MAX_SINKS = 16;
 
-/** The records by index. */
+/** The records by their index. */
 export interface SoundRecords {
   readonly sinks: ReadonlyMap<number, { readonly info: SinkInfo }>;
   readonly sinkInputs: ReadonlyMap<number, { readonly info: SinkInputInfo }>;
@@ -25,9 +27,9 @@ export function isFilter({ props }: SinkInfo): boolean {
 
 function masterOf({ sinks, sinkInputs }: SoundRecords, filter: SinkInfo): SinkInfo | undefined {
   if (!isFilter(filter)) return undefined;
-  // A filter plays by a stream of its own, and the sink of this stream is the master. The stream is better
-  // than the property, because PulseAudio's property still names the old sink after the stream has been
-  // moved (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+  // A filter plays by a stream of its own, and the sink of this stream is the master. The property is used
+  // only if no such stream has a known sink: PulseAudio's property names the first master even after the
+  // stream has been moved (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
   for (const { info: stream } of sinkInputs.values()) {
     if (!playsForSink(stream, filter)) continue;
     const master = stream.sink === undefined ? undefined : sinks.get(stream.sink);
@@ -51,7 +53,7 @@ export function chainFrom(records: SoundRecords, sink: SinkInfo): readonly SinkI
   return chain;
 }
 
-/** The last sink of the chain. It is `sink` itself if `sink` is no filter. */
+/** The last sink of the chain. It is `sink` itself if `sink` has no known master. */
 export function rootOf(records: SoundRecords, sink: SinkInfo): SinkInfo {
   return chainFrom(records, sink).at(-1) ?? sink;
 }

@@ -1,5 +1,5 @@
-// Decides when peak meters are open, and when the level that they measure is sent. levels.ts decides which
-// devices are measured, and what a level contains.
+// Decides when peak meters are open, and when the measured levels are sent. A level event (`audio.level`) has
+// the levels of all devices. levels.ts decides which devices are measured, and what a level event contains.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Link } from '../dial.js';
@@ -19,26 +19,29 @@ import {
 import type { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
 
-/** The most devices that are measured at a time, outputs before inputs. Further devices have no level. */
+/**
+ * At most this many devices have a meter at a time: first outputs, then inputs. Further devices have no
+ * level.
+ */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a level has been sent, by the place of this level in its series. A series begins with the
- * first level after a time without changes:
- * - `first`: The first level often mixes old and new sound, so the second level comes soon.
- * - `second`: The pause makes up for the short first one. Two levels in 200 ms are as many as
- *   docs/events.md, "Levels", allows: 10 in a second.
- * - `later`: With this pause, 8 levels are sent in a second. So clients get at most 10, even if the network
- *   delivers delayed levels together. Two outputs take about 1 % of a core (bench/FIGURES.md).
+ * The pause after a level event, by the event's place in its series. A series begins with the first level
+ * event after a time without changes:
+ * - `first`: The first event often mixes old and new sound, so the second event comes soon.
+ * - `second`: Two events in 200 ms are as many as docs/events.md, "Levels", allows: 10 in a second.
+ * - `later`: With this pause, at most 8 events are sent in a second. So clients get at most 10 in a second,
+ *   even if the network delivers delayed events together. The meters of two outputs take about 1 % of a core
+ *   (bench/FIGURES.md).
  */
 const PAUSES_MS = { first: 50, second: 150, later: 120 } as const;
-/** The pause after a second level that equals the first one, and is not sent. */
+/** This pause follows if the second event of a series is not sent, because no level has changed. */
 const UNCHANGED_SECOND_MS = 50;
 /** The pause before a meter or a connection is tried again, after the server ended or refused it. */
 const RETRY_MS = 2_000;
 
 /**
  * A stream that records an output's monitor, or an input. Outputs without a playing stream, and inputs that
- * nobody captures, get no meter. A meter would wake them, or keep them awake.
+ * no other program captures, get no meter. A meter would wake them, or keep them awake.
  */
 interface Meter {
   readonly device: MeteredDevice;
@@ -46,7 +49,7 @@ interface Meter {
   stream?: number;
   /**
    * True if `#onFragment` has stored peaks since `#sendNow` last ran. After `#sendNow` all peaks count as
-   * sent, even if it has published nothing because the level was unchanged.
+   * sent, even if `#sendNow` has published nothing because no level has changed.
    */
   hasUnsentPeaks: boolean;
   /** A failed meter stays in `#meters`, so that it is not started again before the end of `RETRY_MS`. */
@@ -54,13 +57,13 @@ interface Meter {
 }
 
 /**
- * The streams have a connection of their own, and end with it. So no stream is left over, and no failure
- * affects the main connection.
+ * The streams of the meters have a connection of their own, and end with it. So no stream is left over, and
+ * no failure affects the main connection.
  */
 export class Meters {
   readonly #open: OpenLink;
   readonly #state: SoundState;
-  readonly #publish: (level: string) => void;
+  readonly #publish: (text: string) => void;
   readonly #captures = new Captures(() => this.update());
   readonly #meters = new Set<Meter>();
   /** True while somebody watches the levels. */
@@ -68,21 +71,22 @@ export class Meters {
   #link: Link | undefined;
   #isReady = false;
   /**
-   * True while a stream is being created. PipeWire leaves some requests unanswered if many come at a time.
+   * True while a stream is being created. Streams are created one by one, because PipeWire leaves some
+   * requests unanswered if many come at a time.
    */
   #isCreating = false;
   /** The last known levels. Outputs at which nothing plays have 0. */
   #levels: Levels = noLevels();
-  #sentLevel: string | undefined;
+  #sentText: string | undefined;
   #sendImmediate: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
   /**
-   * The place of the next level in its series. An unchanged level is not sent. If it is the second one, the
-   * series goes on. If it is a later one, the series ends.
+   * The place of the next level event in its series. An event is not sent if no level has changed. Then the
+   * series goes on if the event is the second one, and ends if it is a later one.
    */
   #nextPlace: keyof typeof PAUSES_MS = 'first';
 
-  constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (level: string) => void) {
+  constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (text: string) => void) {
     this.#open = open;
     this.#state = state;
     this.#timers = new Timers(clock);
@@ -90,12 +94,13 @@ export class Meters {
   }
 
   /**
-   * To be called only after everything has been read. Without watchers there is no connection, stream or
-   * timer.
+   * To be called only after everything has been read. After a call with true, the next level event is sent
+   * even if no level has changed, because the watcher may be new. Without watchers there is no connection,
+   * stream or timer.
    */
   setWatched(isWatched: boolean): void {
     this.isWatched = isWatched;
-    this.#sentLevel = undefined;
+    this.#sentText = undefined;
     if (isWatched) {
       this.update();
       return;
@@ -108,7 +113,9 @@ export class Meters {
     this.#levels = noLevels();
   }
 
-  /** To be called when the main connection has ended. Watchers get a level without outputs and inputs. */
+  /**
+   * To be called when the main connection has ended. Watchers get a level event without outputs and inputs.
+   */
   stop(): void {
     if (!this.isWatched) return;
     this.setWatched(false);
@@ -218,7 +225,7 @@ export class Meters {
     });
   }
 
-  /** Leaves these devices out of the next level. */
+  /** Leaves these devices out of the next level event. */
   #forgetLevels(devices: readonly MeteredDevice[]): void {
     for (const { list, index } of devices) this.#levels[list].delete(index);
   }
@@ -250,10 +257,11 @@ export class Meters {
     const oldPeaks = this.#levels[list].get(index);
     const newPeaks = peaksOf(fragment, channelMap.length);
     const isUnchanged = oldPeaks !== undefined && areSamePeaks(oldPeaks, newPeaks);
-    // Between two series the link is not paused, so each device sends 20 fragments a second, mostly equal.
+    // Between two series the link is not paused, so each meter gets 20 fragments a second. Most of them have
+    // the same peaks as before.
     if (this.#nextPlace === 'first' && isUnchanged) return;
-    // The next level has the highest sample since the last level (docs/events.md, "Levels"). So older peaks
-    // count, too, if no level has sent them yet.
+    // The next level event has the highest sample since the last event (docs/events.md, "Levels"). So older
+    // peaks count, too, if they have not been sent yet.
     const unsentPeaks = meter.hasUnsentPeaks ? oldPeaks : undefined;
     const peaks = unsentPeaks === undefined ? newPeaks : louderPeaks(unsentPeaks, newPeaks);
     this.#levels[list].set(index, peaks);
@@ -261,7 +269,7 @@ export class Meters {
     this.#send();
   }
 
-  /** Sends the level after all received data has been read, and not before the end of a pause. */
+  /** Sends the levels after all received data has been read, but not before the end of a pause. */
   #send(): void {
     if (this.#timers.has('pause')) return;
     this.#sendImmediate ??= setImmediate(() => {
@@ -273,21 +281,21 @@ export class Meters {
   #sendNow(): void {
     for (const meter of this.#meters) meter.hasUnsentPeaks = false;
     this.#levels = currentLevels(this.#state, this.#captures.capturedSources, this.#levels);
-    const level = levelText(this.#levels);
+    const text = levelText(this.#levels);
     const place = this.#nextPlace;
-    if (level !== this.#sentLevel) {
-      this.#sentLevel = level;
-      this.#publish(level);
+    if (text !== this.#sentText) {
+      this.#sentText = text;
+      this.#publish(text);
       this.#nextPlace = place === 'first' ? 'second' : 'later';
       this.#startPause(PAUSES_MS[place]);
     } else if (place === 'second') {
-      // This pause completes the 100 ms after the first level.
+      // This pause completes the 100 ms after the first event.
       this.#nextPlace = 'later';
       this.#startPause(UNCHANGED_SECOND_MS);
     } else this.#nextPlace = 'first';
   }
 
-  /** Nothing is read from the link during a pause. After it, one wake-up reads all fragments. */
+  /** Nothing is read from the link during a pause. Afterwards one wake-up reads all fragments. */
   #startPause(ms: number): void {
     this.#link?.pause();
     this.#timers.set('pause', ms, () => {
@@ -301,7 +309,9 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/** A device counts as another one if its source or number of channels differs: it needs a new meter. */
+/**
+ * True if one meter fits both. A device needs a new meter if its source or number of channels has changed.
+ */
 function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;

@@ -11,8 +11,8 @@ export type Props = Readonly<Record<string, string>>;
 
 /**
  * `HOST (USER)`, or `HOST` if the user is unknown. Undefined if the stream is no tunnel, or has no host. The
- * name in a tunnel's record, such as `Null Output for pi@node`, is not used, because it begins with our
- * output's name (`Null Output`), and could be taken for an output.
+ * name in a tunnel's record, such as `Null Output for pi@node`, is not used. It begins with the name of the
+ * output to which the tunnel plays (`Null Output`), so people could mistake the stream for an output.
  */
 function tunnelName(props: Props): string | undefined {
   const host = props['application.process.host'];
@@ -22,7 +22,7 @@ function tunnelName(props: Props): string | undefined {
   return user ? `${host} (${user})` : host;
 }
 
-/** `recordName` is used where the property media.name is missing. */
+/** `recordName` is used if the property media.name is missing or empty. */
 export function preferredName(recordName: string | undefined, props: Props): string {
   const tunnel = tunnelName(props);
   if (tunnel !== undefined) return tunnel;

@@ -1,5 +1,6 @@
-// Answers `GET /audio/network`, which says how other machines can play on this node's sound server. Server
-// and kernel are read at each request, because the kernel does not announce opened or closed ports.
+// Answers `GET /audio/network`, which says how other machines can play on this node's sound server. The sound
+// server and the kernel are read at each request, because the kernel does not announce that a port has opened
+// or closed.
 
 import { networkInterfaces } from 'node:os';
 import { bestFirst } from '../../host/own-addresses.js';
@@ -15,7 +16,7 @@ import { openPorts, reachedAddresses } from './open-ports.js';
 
 type CookieSettings = Pick<AudioSettings, 'serveCookie' | 'apiPort'>;
 
-/** `socketPath` is the Unix socket of the connection. */
+/** `socketPath` is the path of the Unix socket to which the connection was made. */
 export async function networkAnswer(
   connection: SoundConnection,
   socketPath: string,
@@ -34,10 +35,10 @@ export async function networkAnswer(
     addresses: reachedAddresses(openPort, interfaces),
   }));
   // The record has only one port. A port that other machines can reach is the best one.
-  const reachable = ports.find(({ addresses }) => addresses.length > 0);
-  const published = reachable ?? ports[0];
-  if (published === undefined) return answer({ enabled: false, addresses: [], commands: [] });
-  const { openPort, addresses } = published;
+  const reachablePort = ports.find(({ addresses }) => addresses.length > 0);
+  const bestPort = reachablePort ?? ports[0];
+  if (bestPort === undefined) return answer({ enabled: false, addresses: [], commands: [] });
+  const { openPort, addresses } = bestPort;
   const [address] = addresses;
   const node = {
     hostname: server?.host ?? '',

@@ -1,5 +1,5 @@
-// Decides when `/health` and the log report that the sound server has no sound card, and for which reason. It
-// checks the permissions of the kernel's sound devices, but opens none.
+// Decides when `/health` and the log report that the sound server has no sound card, and which reason they
+// name. It checks the permissions of the kernel's sound devices, but opens none.
 
 import { access, constants, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,10 @@ const DEVICES_FOLDER = '/dev/snd';
 /** Each card has one such device, which controls its mixer (`controlC0`). */
 const CONTROL_DEVICE = /^controlC\d+$/;
 
-/** Servers make this sink while they have no other (PulseAudio's module-always-sink, PipeWire's fallback). */
+/**
+ * Servers make this sink while they have no other sink (PulseAudio's module-always-sink, PipeWire's
+ * fallback).
+ */
 const PLACEHOLDER_SINK = 'auto_null';
 
 const NO_CARD = 'The sound server sees no sound card';
@@ -23,7 +26,7 @@ export function hasNoSoundCard({ cards, sinks }: SoundState): boolean {
   return [...sinks.values()].every(({ info }) => info.name === PLACEHOLDER_SINK || isGroup(info));
 }
 
-/** Returns the reason as the end of a sentence. */
+/** Returns the reason: the words that follow `NO_CARD` and a colon. */
 export async function whyNoCard(folder = DEVICES_FOLDER): Promise<string> {
   const names = await readdir(folder).catch((): string[] => []);
   const controls = names.filter((name) => CONTROL_DEVICE.test(name)).map((name) => join(folder, name));
@@ -64,11 +67,11 @@ export class NoCardWatch {
   }
 
   /** To be called after each publication. */
-  update(lacksCard: boolean): void {
-    if (lacksCard === this.#lacksCard) return;
-    this.#lacksCard = lacksCard;
+  update(lacksCardNow: boolean): void {
+    if (lacksCardNow === this.#lacksCard) return;
+    this.#lacksCard = lacksCardNow;
     this.#cancelReport();
-    if (lacksCard) this.#cancelReport = this.#clock.after(this.#afterMs, () => void this.#report());
+    if (lacksCardNow) this.#cancelReport = this.#clock.after(this.#afterMs, () => void this.#report());
     else if (this.#isReported) {
       this.#isReported = false;
       this.#setRemark(undefined);

@@ -1,6 +1,6 @@
-// Decides by which TCP ports other machines can play on the sound server, and whether each demands a cookie.
-// Pure. docs/development/what-we-learnt.md, "PulseAudio and PipeWire", says how both servers read the
-// arguments of their modules.
+// Decides by which TCP ports other machines can play on the sound server, and whether a port demands a
+// cookie. Pure. docs/development/what-we-learnt.md, "PulseAudio and PipeWire", says how these servers read
+// the arguments of their modules.
 
 import { EVERY_ADDRESS, EVERY_IPV4, type InterfaceAddresses, reachableAt } from '../../host/own-addresses.js';
 import type { NetworkRecord, SoundServerKind } from '../../protocol/actor/schemas.js';
@@ -30,8 +30,8 @@ export function openPorts(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[] | undefined,
 ): readonly OpenPort[] {
-  // PipeWire lists no module for the ports that its configuration opens. So its sockets count instead,
-  // unless its process cannot be read.
+  // PipeWire lists no module for the ports that its configuration opens. So the ports of PipeWire come from
+  // its sockets, or from its modules if its process cannot be read.
   const usesModules = kind === 'pulseaudio' || sockets === undefined;
   const ports = usesModules ? portsOfModules(kind, modules, sockets) : portsOfSockets(modules, sockets);
   return ports
@@ -42,7 +42,7 @@ export function openPorts(
     .filter(({ addresses }) => addresses.length > 0);
 }
 
-/** Without `sockets`, the addresses come from the arguments of the modules. */
+/** The addresses come from `sockets`, or from the arguments of the modules if `sockets` is undefined. */
 function portsOfModules(
   kind: SoundServerKind,
   modules: readonly LoadedModule[],
@@ -60,12 +60,12 @@ function portsOfModules(
 }
 
 /**
- * Without the argument `listen`, both servers listen at every address. Two addresses stand for this, because
- * `::` (`EVERY_ADDRESS`) of a sound server is only for IPv6.
+ * Without the argument `listen`, PulseAudio and PipeWire listen at every address. `0.0.0.0` and `::` stand
+ * for this together, because a sound server's socket at `::` accepts no IPv4.
  */
 function addressesFromArguments({ listen }: ModuleArguments): readonly string[] {
   if (listen === undefined) return [EVERY_IPV4, EVERY_ADDRESS];
-  // PipeWire wants brackets around an address of IPv6, as in `[::1]`.
+  // PipeWire's argument has brackets around an address of IPv6, as in `[::1]`.
   return [listen.replace(/^\[(.*)\]$/, '$1')];
 }
 
@@ -96,7 +96,10 @@ function addressesAt(sockets: readonly ListeningSocket[], port: number): readonl
   return sockets.filter((socket) => socket.port === port).map(({ address }) => address);
 }
 
-/** PipeWire takes any cookie, so it makes no use of one. Undefined for a port that lets nobody in. */
+/**
+ * PipeWire accepts any cookie, so the `cookie` of its ports is `unused`. Undefined for a port that lets
+ * nobody in.
+ */
 function cookieRuleOf(
   kind: SoundServerKind,
   args: ModuleArguments,
@@ -116,17 +119,17 @@ function portOf(args: ModuleArguments, { defaultPort }: { readonly defaultPort: 
 }
 
 function argumentsOf(name: string, modules: readonly LoadedModule[]): readonly ModuleArguments[] {
-  return modules.filter((module) => module.name === name).map((module) => moduleArguments(module.argument));
+  return modules.filter((module) => module.name === name).map((module) => parsedArguments(module.argument));
 }
 
 /**
- * Finds each argument in a text such as `a=b c='d e'`, as PulseAudio does. `\\.` matches a backslash and the
- * character after it, so that an escaped quote does not end the value.
+ * Matches each argument in a text such as `a=b c='d e'`, as PulseAudio reads it. `\\.` matches a backslash
+ * and the character after it, so that an escaped quote does not end the value.
  */
 const MODULE_ARGUMENT =
   /(?<key>[\w.-]+)=(?:'(?<singleQuoted>(?:[^'\\]|\\.)*)'|"(?<doubleQuoted>(?:[^"\\]|\\.)*)"|(?<plain>\S*))/gs;
 
-function moduleArguments(argument = ''): ModuleArguments {
+function parsedArguments(argument = ''): ModuleArguments {
   const entries: [string, string][] = [];
   for (const { groups = {} } of argument.matchAll(MODULE_ARGUMENT)) {
     const { key = '', singleQuoted, doubleQuoted, plain = '' } = groups;
@@ -138,8 +141,8 @@ function moduleArguments(argument = ''): ModuleArguments {
 }
 
 /**
- * Matches `127.0.0.1`, `::ffff:127.0.0.1`, and the latter as listening-sockets.ts writes it:
- * `::ffff:7f00:1`.
+ * Matches the beginning of an IPv4 loopback address, such as `127.0.0.1`. The address may be mapped to IPv6:
+ * `::ffff:127.0.0.1`, or `::ffff:7f00:1` as listening-sockets.ts writes it.
  */
 const IPV4_LOOPBACK = /^(?:(?:::ffff:)?127\.|::ffff:7f[\da-f]{2}:)/;
 

@@ -14,7 +14,8 @@ const ENCODINGS = ['any', 'PCM', 'AC-3', 'E-AC-3', 'MPEG', 'DTS', 'AAC', 'TrueHD
 
 /**
  * False for a passthrough stream, because the volume in its record means nothing. A stream of PCM is a
- * passthrough stream, too, if its record has no volume: `hasVolume` is false, or `volume` is empty.
+ * passthrough stream, too, if its record has no volume: `stream.hasVolume` is false, or `stream.volume` is
+ * empty.
  */
 export function hasVolume(stream: SinkInputInfo): boolean {
   return stream.hasVolume && stream.volume.length > 0 && stream.format.encoding <= PCM;
@@ -28,8 +29,9 @@ export function howPlayed({ format: { encoding } }: SinkInputInfo): string {
 }
 
 /**
- * Finds the passthrough stream on the sink with this index. PulseAudio accepts a volume for such a sink and
- * ignores it, but a mute works (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * Finds a passthrough stream on the sink with this index. While the sink has one, PulseAudio accepts a volume
+ * for the sink and ignores it, but a mute works (docs/development/what-we-learnt.md, "PulseAudio and
+ * PipeWire").
  */
 export function passthroughOn<S extends { readonly info: SinkInputInfo }>(
   sinkInputs: ReadonlyMap<number, S>,

@@ -13,7 +13,9 @@ export interface DesiredProfile {
   readonly latestMs: number;
 }
 
-/** Everything is read again this often, because PipeWire before 1.5.82 may not announce a new profile. */
+/**
+ * Everything is read again this often, because PipeWire before 1.5.82 does not announce every new profile.
+ */
 const READ_AGAIN_MS = 100;
 
 /** To be called before the profile is set. */
@@ -44,8 +46,8 @@ function isComplete(state: SoundState, { card, profile, streams }: DesiredProfil
   if (state.sinks.size === 0) return true;
   const streamsWithSinkNow = streamsWithSink(state);
   const remainingStreams = [...streams].filter((index) => state.sinkInputs.has(index));
-  const haveStreamsSinks = remainingStreams.every((index) => streamsWithSinkNow.has(index));
-  return state.defaultSink() !== undefined && haveStreamsSinks;
+  const areStreamsOnSinks = remainingStreams.every((index) => streamsWithSinkNow.has(index));
+  return state.defaultSink() !== undefined && areStreamsOnSinks;
 }
 
 /** One switch, from the server's reply until the switch is complete or its time is over. */

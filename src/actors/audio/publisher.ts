@@ -1,4 +1,4 @@
-// Publishes each record whose JSON text has changed. It must not talk to the server. view.ts and
+// Publishes each record whose JSON text has changed. It must not talk to the sound server. view.ts and
 // input-record.ts decide what a record contains.
 
 import type { PortRecord, ProfileRecord } from '../../protocol/actor/schemas.js';
@@ -24,7 +24,7 @@ import { NO_WISHES, type WishSettings, wishFor } from './wishes.js';
 
 /**
  * A record whose JSON has more UTF-16 units than this is shortened. Such a record has long lists, or texts
- * with many control characters, because JSON writes most of these as six units (`\u0001`).
+ * with many control characters. JSON writes most control characters as six units (`\u0001`).
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
@@ -35,9 +35,10 @@ const JSON_MAX_UNITS = 16 * 1024;
 const LIST_MAX_BYTES = 64 * 1024;
 
 /**
- * The fields that can make a record long, and the active port and profile, which a shortened record keeps.
+ * The fields that can make a record long. `active_port` and `active_profile` name the items that a shortened
+ * record keeps in any case.
  */
-interface LongRecord {
+interface ShortenableRecord {
   readonly props?: object | undefined;
   readonly ports?: readonly PortRecord[] | undefined;
   readonly active_port?: string | undefined;
@@ -70,8 +71,8 @@ export class SoundPublisher {
   readonly #propertyCache = new PropertyCache();
   readonly #labels = new OutputLabels();
   /**
-   * The kinds that were logged as full, so that each is logged once. A kind leaves the set when there is
-   * room again: `outputs` and `streams` when at most half of their places are taken, `inputs` when none is
+   * A kind that was logged as full is in this set, and is not logged again before it leaves the set.
+   * `outputs` and `streams` leave it when at most half of their places are taken, `inputs` when no input is
    * left out.
    */
   readonly #kindsLoggedAsFull = new Set<'outputs' | 'inputs' | 'streams'>();
@@ -94,8 +95,8 @@ export class SoundPublisher {
 
   /**
    * Publishes and returns the changes; undefined until the server's info has been read. In each collection
-   * removals go first, because a new record may have the name of a removed one (docs/http-api.md, "Names of
-   * clients").
+   * removals are published first, because a new record may have the name of a removed one (docs/http-api.md,
+   * "Names of clients").
    */
   update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;
@@ -112,8 +113,9 @@ export class SoundPublisher {
       if (client === undefined) continue;
       const { info, name } = client;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
-      // The stream may play to a stand-in, or PipeWire has not moved it to an output yet after its stand-in
-      // was removed. The stream is published when it has an output, or when `hasStandIns` is false again.
+      // The stream may play to a stand-in. Or its stand-in was removed, and PipeWire has not moved the stream
+      // to an output yet. The stream is published when it has an output, or when `hasStandIns` is false
+      // again.
       if (output === undefined && state.hasStandIns) continue;
       this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#propertyCache));
     }
@@ -155,7 +157,7 @@ export class SoundPublisher {
     this.#logIfFull('outputs', state.sinks.size);
   }
 
-  /** Compares all inputs, because they are few and change seldom. */
+  /** Compares all inputs with their published records, because inputs are few and change seldom. */
   #updateInputs(state: SoundState, { defaultSource }: ServerInfo): void {
     const { sources } = state;
     for (const id of [...this.#publishedRecords['audio.inputs'].keys()])
@@ -185,13 +187,14 @@ export class SoundPublisher {
   }
 
   /**
-   * Updates the labels of the changed outputs. Returns the outputs whose records may differ from what was
-   * published. If a label has changed, these are all outputs, because other outputs may share the label.
+   * Updates the labels of the changed outputs. Returns the ids of all outputs whose records may differ from
+   * what was published: the changed outputs, or every output if a label has changed, because outputs may
+   * share a label.
    */
-  #updateLabels({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
+  #updateLabels({ sinks }: SoundState, changedIds: readonly number[]): Iterable<number> {
     let hasLabelChanged = false;
-    for (const id of changed) if (this.#updateLabel(id, sinks.get(id)?.info)) hasLabelChanged = true;
-    return hasLabelChanged ? new Set([...changed, ...sinks.keys()]) : changed;
+    for (const id of changedIds) if (this.#updateLabel(id, sinks.get(id)?.info)) hasLabelChanged = true;
+    return hasLabelChanged ? new Set([...changedIds, ...sinks.keys()]) : changedIds;
   }
 
   /** Returns true if the unique labels of other outputs may have changed, too. */
@@ -217,7 +220,7 @@ export class SoundPublisher {
     this.#publishedServerJson = serverJson;
   }
 
-  #put(collection: ListedCollection, id: number, name: string, record: LongRecord): void {
+  #put(collection: ListedCollection, id: number, name: string, record: ShortenableRecord): void {
     const published = this.#publishedRecords[collection];
     const fullJson = JSON.stringify(record);
     const json = fullJson.length > JSON_MAX_UNITS ? JSON.stringify(shortenedRecord(record)) : fullJson;
@@ -241,7 +244,7 @@ export class SoundPublisher {
   }
 }
 
-/** The names of the outputs at which the input is heard, sorted, each once. */
+/** The sorted names of the outputs at which the input is heard. Each name is there once. */
 function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): readonly string[] {
   const names = new Set<string>();
   for (const { info } of sinkInputs.values()) {
@@ -253,7 +256,7 @@ function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): read
 }
 
 /** Removes the properties. Keeps the first ports and profiles, and the active ones. */
-function shortenedRecord({ props, ports, profiles, ...others }: LongRecord): LongRecord {
+function shortenedRecord({ props, ports, profiles, ...others }: ShortenableRecord): ShortenableRecord {
   const isActivePort = ({ name }: PortRecord): boolean => name === others.active_port;
   const isActiveProfile = ({ name }: ProfileRecord): boolean => name === others.active_profile;
   return {

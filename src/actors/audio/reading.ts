@@ -21,16 +21,17 @@ import {
 import type { RecordKind, SoundState } from './state.js';
 
 /**
- * When the default has changed, or a sink has come or gone, PipeWire links streams anew within this time.
- * Afterwards the list of streams is read once more, because PipeWire sends no event of a stream that is
- * linked anew while it is not running (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * When the default output has changed, or a sink has come or gone, PipeWire links streams of sound to other
+ * sinks within this time. Afterwards the list of these streams is read once more, because PipeWire sends no
+ * event of a stream that does not run while it is linked (docs/development/what-we-learnt.md, "PulseAudio and
+ * PipeWire").
  */
 const RELINK_MS = 500;
 
 interface ReadingEvents {
   /** Called after each reply and each removal. `isConsistent` is true if the state may be published. */
   onReply(isConsistent: boolean): void;
-  /** Called for each failed read, except when the server refuses to read a single record. */
+  /** Called for each failed read, except when the server refuses a read of a single record. */
   onFailed(command: RequestName, error: RequestError): void;
 }
 
@@ -48,13 +49,15 @@ export class Reading {
   /** The kinds whose whole list must still be read before anything is published. */
   readonly #unreadKinds = new Set(READ_KINDS);
   /**
-   * A joint read reads everything before the next publication, because streams, default and cards are
-   * published together with their sinks. It is due when sinks have come or gone, or when a card switches its
-   * profile. It begins when no earlier reading of everything is under way.
+   * A joint read reads everything before the next publication, because streams, the default output and cards
+   * are published together with the sinks. A joint read is due when sinks have come or gone, or when a card
+   * switches its profile. It begins when the first reading and any earlier joint read have ended.
    */
   #isJointReadDue = false;
   readonly #waiters = new ReadWaiters();
-  /** Waiters whose read has ended. They are resolved when the records are published. */
+  /**
+   * Waiters whose read has ended, or whose record is gone. They are resolved when the records are published.
+   */
   readonly #unpublishedWaiters: ReadWaiter[] = [];
   /** True while a card switches its profile. An event of a card then means that sinks come or go. */
   isSwitching = false;
@@ -84,15 +87,15 @@ export class Reading {
     this.#resolveUnpublished();
   }
 
-  /** Reads everything again. This also shows whether the server still answers. */
+  /** Reads everything. This also shows whether the server still answers. */
   readAll(): void {
     for (const refetch of this.#refetches) refetch.markList();
     this.requestDue();
   }
 
   /**
-   * Reads everything again, and publishes nothing while this reading is under way. If an earlier reading of
-   * everything is under way, that one ends first, and its records may be published.
+   * Reads everything in a joint read, during which nothing is published. If the first reading or an earlier
+   * joint read is under way, that reading ends first, and its records may be published.
    */
   readAllTogether(): void {
     this.#isJointReadDue = true;
@@ -105,12 +108,12 @@ export class Reading {
     if (facility === 'server' || hasSinkComeOrGone) this.#readStreamsAfterRelink();
     if (facility === 'server') this.#refetchByKind.server.markList();
     if (!isRecordKind(facility)) return;
-    // A monitor changes whenever its sink does. It is never in the state, so it is not read. Any other
-    // source is read even if the state lacks it, because its first reading may have failed: PipeWire may
-    // announce a source before it can be read.
+    // A monitor changes whenever its sink does. It is never in the state, so it is not read. Any other source
+    // is read even if the state lacks it, because its first reading may have failed: PipeWire may announce a
+    // source that cannot be read yet.
     if (facility === 'source' && type === 'change' && this.#isMonitor(index)) return;
-    const isForSwitch = facility === 'card' && this.isSwitching;
-    if (isForSwitch || hasSinkComeOrGone) this.#isJointReadDue = true;
+    const isPartOfSwitch = facility === 'card' && this.isSwitching;
+    if (isPartOfSwitch || hasSinkComeOrGone) this.#isJointReadDue = true;
     // Without an index, the event does not say which record has changed.
     if (index === undefined) this.#refetchByKind[facility].markList();
     else if (type === 'remove') this.#onRemoved(facility, index);
@@ -125,22 +128,24 @@ export class Reading {
     });
   }
 
-  /** Keeps a record from being read until `readAgain` or `release`, because a command changes it. */
+  /**
+   * Delays single reads of the record until `readAgain` or `release`, because a command changes the record.
+   */
   hold({ kind, index }: ReadRequest): void {
     this.#refetchByKind[kind].hold(index);
   }
 
   /**
-   * Ends `hold`. No index is needed, because `hold` delays at most one record of each kind. To be followed
-   * by `requestDue`.
+   * Ends the delay by `hold`. No index is needed, because `hold` delays the reads of at most one record of
+   * each kind. To be followed by `requestDue`.
    */
   release({ kind }: ReadRequest): void {
     this.#refetchByKind[kind].release();
   }
 
   /**
-   * Resolves when the new read has ended and its record is published, or when the removal of the record is
-   * published, or when the connection is gone.
+   * Reads the record again, or the whole list if there is no index. Resolves when this read has ended and its
+   * result is published, when the removal of the record is published, or when the connection has ended.
    */
   readonly readAgain = (read: ReadRequest): Promise<void> => {
     if (this.#hasEnded) return Promise.resolve();
@@ -187,9 +192,9 @@ export class Reading {
     const { command, put }: RecordRead<K> = RECORD_READS[kind];
     const waiters = this.#waiters.take({ kind, index });
     link.request(command, { index }, (result) => {
-      const isValid = this.#refetchByKind[kind].settleRecord(index);
+      const isReplyValid = this.#refetchByKind[kind].settleRecord(index);
       if (!result.ok) this.#onRecordFailed(command, kind, index, result.error);
-      else if (isValid) put(this.#state, result.value);
+      else if (isReplyValid) put(this.#state, result.value);
       this.#afterReply(waiters);
     });
   }
@@ -206,8 +211,9 @@ export class Reading {
   #onRemoved(kind: RecordKind, index: number): void {
     this.#refetchByKind[kind].onRemoved(index);
     this.#state.remove(kind, index);
-    // This call frees the property lists that the session keeps of the record. A record of another kind with
-    // this index may lose its lists, too, but its next reading only takes longer then.
+    // This call drops the property lists of the record from the link's cache. The cache may also lose the
+    // lists of a record of another kind with this index. The next reading of that record takes longer then,
+    // but has the same result.
     this.#link?.forget(index);
     this.#afterReply(this.#waiters.take({ kind, index }));
   }
@@ -224,7 +230,7 @@ export class Reading {
     }
     // The state may be published in two cases: if this reply completes the lists, or if they were complete
     // before and no joint read is due. The first case does not wait for a joint read that is due. Otherwise
-    // sinks that come and go without end would keep the other records from clients.
+    // nothing would be published while sinks come and go without end.
     const wereListsComplete = this.#unreadKinds.size === 0;
     if (listKind !== undefined) this.#unreadKinds.delete(listKind);
     const areListsComplete = this.#unreadKinds.size === 0;
@@ -241,8 +247,8 @@ export class Reading {
 
   #isMonitor(source: number | undefined): boolean {
     if (source === undefined) return false;
-    // PipeWire shows a device of the class Audio/Duplex as a sink and as an input with the same index. The
-    // sink names this index as its monitor, although the source at this index is an input.
+    // A source in the state is no monitor, even if a sink names it as its monitor. PipeWire has such a sink
+    // for a device of the class Audio/Duplex, which is a sink and a source with the same index.
     if (this.#state.sources.get(source) !== undefined) return false;
     for (const { info } of this.#state.sinks.values()) if (info.monitorSource === source) return true;
     return false;

@@ -1,5 +1,6 @@
-// Makes a connection read everything again in regular rounds, because events may be lost. If the server
-// reports no default output on a connection, this file also decides when another connection replaces it.
+// Makes a connection read everything again in regular rounds, because events may be lost. If the server has
+// sinks but reports no default output, this file also decides when the connection is closed, so that a new
+// one is made.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
@@ -20,8 +21,8 @@ export class Reconciliation {
   }
 
   /**
-   * To be called when everything has been published for the first time on the connection. Each round
-   * calls it again for the next round.
+   * To be called when everything has been published for the first time on the connection. Each round calls
+   * this method again for the next round.
    */
   begin(connection: SoundConnection): void {
     this.#timers.set('round', this.#roundMs, () => {
@@ -38,11 +39,12 @@ export class Reconciliation {
   }
 
   /**
+   * Reads everything again, or closes a connection that has had no default output for too many rounds.
    * pipewire-pulse learns the default output by an event of PipeWire, separately for each connection
-   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If the event was missed on one
-   * connection, only another connection helps. But a server without a session manager has no default output
-   * on any connection. Each connection stays for twice as many rounds as the one before, so that such a
-   * server gets few new connections.
+   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If it misses the event for one
+   * connection, only a new connection helps. But a server without a session manager has no default output on
+   * any connection. So that such a server gets few new connections, each connection stays for twice as many
+   * rounds as the one before, up to `BEFORE_REPLACING_MAX_ROUNDS`.
    */
   #endRound(connection: SoundConnection): void {
     const { state } = connection;

@@ -1,4 +1,4 @@
-// Decides what to read after the server's events, and which waiting commands a read settles. Pure: reading.ts
+// Decides what to read after the server's events, and which callers wait for which read. Pure: reading.ts
 // sends the requests.
 
 import type { Reply } from '../../protocol/pulse/commands.js';
@@ -55,7 +55,10 @@ interface ListRequests {
   readonly source: 'GET_SOURCE_INFO_LIST';
 }
 
-/** How a whole list is read. `removed` has the indices that were removed while the list was read. */
+/**
+ * How a whole list is read. `removed` has the indices of the records that were removed while the list was
+ * read.
+ */
 export interface ListRead<K extends ReadKind> {
   readonly command: ListRequests[K];
   put(state: SoundState, list: Reply<ListRequests[K]>, removed: ReadonlySet<number>): void;
@@ -82,7 +85,7 @@ const NO_READS: readonly ReadRequest[] = [];
  * `new` or `change`, because PipeWire drops and merges events.
  *
  * A list is never read at the same time as single records. PipeWire may reply to both out of order, and an
- * older record would then replace one of a newer list.
+ * older record would then replace a newer one from the list.
  *
  * If an event comes while a single read of its record is under way, the record is not read again
  * (`onChanged`). PulseAudio and PipeWire keep events and replies about one record in order, so the reply to
@@ -90,8 +93,8 @@ const NO_READS: readonly ReadRequest[] = [];
  */
 export class Refetch {
   readonly #kind: ReadKind;
-  // Two lists of indices, which together have at most BURST_MAX_RECORDS. They are arrays, because a set that
-  // mostly has one or two members allocates a new table with each addition and deletion.
+  // `#dueRecords` and `#recordsUnderWay` together have at most BURST_MAX_RECORDS indices. They are arrays,
+  // because a set that mostly has one or two members allocates a new table with each addition and deletion.
   #dueRecords: number[] = [];
   readonly #recordsUnderWay: number[] = [];
   /**
@@ -121,8 +124,8 @@ export class Refetch {
 
   /** To be called when an event says that the record is new or has changed. */
   onChanged(index: number): void {
-    // If the record was removed during the read, `settleRecord` makes the reply invalid. The index may be
-    // that of a new record now, which must be read.
+    // If the record was removed during the read, the reply to this read is not used (`settleRecord`). A new
+    // record may have the same index now, and must be read.
     const isChangeInReply = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
     if (!isChangeInReply) this.markRecord(index);
   }
@@ -188,7 +191,9 @@ export class Refetch {
     return !this.#removed.delete(index);
   }
 
-  /** Returns the indices that were removed meanwhile. Their records in the list are outdated. */
+  /**
+   * Returns the indices of the records that were removed meanwhile. These records are outdated in the list.
+   */
   settleList(): ReadonlySet<number> {
     const removed = new Set(this.#removed);
     this.#removed.clear();
@@ -199,8 +204,8 @@ export class Refetch {
 }
 
 /**
- * A command that waits until its record has been read again. Most often it is the command that runs now. A
- * command whose time ran out may still be here, too, although its client has been answered.
+ * A caller that waits until a record or list has been read again, mostly the command that runs now. If the
+ * time of a command runs out, its client is answered, but its waiter stays until the read ends.
  */
 export interface ReadWaiter {
   readonly read: ReadRequest;
@@ -217,15 +222,16 @@ export class ReadWaiters {
   }
 
   /**
-   * Removes and returns the waiters of this record, or all waiters of the kind if the read is that of a
-   * whole list. To be called when a read begins, so that later waiters wait for the next read, and when the
-   * record is removed. The caller resolves the waiters after the reply to the read, or after the removal.
+   * Removes and returns the waiters of this record, or all waiters of the kind if `index` is absent. To be
+   * called when a read begins, and when the record is removed. Waiters that are added after the beginning
+   * wait for the next read. The caller resolves the returned waiters after the reply to the read, or after
+   * the removal.
    */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;
     const taken = this.#waiters.filter(({ read }) => {
-      const isIncluded = index === undefined || index === read.index;
-      return read.kind === kind && isIncluded;
+      const coversRecord = index === undefined || index === read.index;
+      return read.kind === kind && coversRecord;
     });
     this.#waiters = this.#waiters.filter((waiter) => !taken.includes(waiter));
     return taken;

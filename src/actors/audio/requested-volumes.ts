@@ -1,5 +1,5 @@
-// Remembers the volumes that commands have set on sinks or sources, so that small steps add up on a mixer
-// with coarser steps. Pure.
+// Remembers the volumes that commands have set on sinks or sources, so that small steps of volume add up even
+// if the mixer rounds volumes. Pure.
 
 import { loudestOf } from '../../protocol/pulse/volume.js';
 
@@ -12,26 +12,29 @@ interface DeviceVolume {
 /** One object serves all sinks, another one all sources. */
 export class RequestedVolumes {
   /**
-   * The volumes of the loudest channel, by the index of the device. `raw` is the one that a command last
-   * set. `reported` is the one that the server reported afterwards. `reported` differs from `raw` if the
-   * mixer has coarser steps.
+   * The raw volumes of the loudest channel, by the index of the device. `requested` is the one that a command
+   * last set. `reported` is the one that the server reported afterwards. The two differ if the mixer has
+   * rounded the requested volume.
    */
-  readonly #byIndex = new Map<number, { readonly raw: number; readonly reported: number }>();
+  readonly #byIndex = new Map<number, { readonly requested: number; readonly reported: number }>();
 
-  /** To be called when the device has been read again after a command set its loudest channel to `raw`. */
-  put({ index, volume }: DeviceVolume, raw: number): void {
-    this.#byIndex.set(index, { raw, reported: loudestOf(volume) });
+  /**
+   * To be called when the device has been read again after a command set its loudest channel to `requested`.
+   */
+  put({ index, volume }: DeviceVolume, requested: number): void {
+    this.#byIndex.set(index, { requested, reported: loudestOf(volume) });
   }
 
   /**
-   * Returns the raw volumes from which a step begins. If the device's volume has not changed since the last
-   * command, the result is one volume: that of the loudest channel, as the command set it. If steps began at
-   * the reported volume, small steps would never move a mixer with coarser steps.
+   * Returns the raw volumes from which a step begins. If the loudest channel has not changed since a command
+   * set it, the result is only the volume that the command requested for this channel. In all other cases,
+   * the result is the reported volumes of all channels. If small steps began at the reported volume, the
+   * mixer could round each of them back to that volume.
    */
   stepStart({ index, volume }: DeviceVolume): readonly number[] {
-    const requested = this.#byIndex.get(index);
-    const isUnchanged = requested?.reported === loudestOf(volume);
-    return requested !== undefined && isUnchanged ? [requested.raw] : volume;
+    const lastSet = this.#byIndex.get(index);
+    const isUnchanged = lastSet?.reported === loudestOf(volume);
+    return lastSet !== undefined && isUnchanged ? [lastSet.requested] : volume;
   }
 
   delete(index: number): void {

@@ -21,7 +21,7 @@ export interface ServerContext {
 }
 
 interface ConfiguredServer {
-  /** The variable or the file that has the addresses, for people. */
+  /** The place of the addresses, as `addressProblem` names it: `PULSE_SERVER` or `default-server of FILE`. */
   readonly origin: string;
   readonly addressText: string;
 }
@@ -38,8 +38,9 @@ export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
 /**
- * The first of these files that exists counts. libpulse ignores `XDG_CONFIG_HOME` here. If
- * `PULSE_CONFIG_PATH` names a folder, libpulse reads client.conf of that folder instead of these files.
+ * The first of these files in the home directory that can be read counts. In libpulse, `XDG_CONFIG_HOME` does
+ * not move them either. If `PULSE_CONFIG_PATH` names a folder, client.conf of that folder is read instead of
+ * these files.
  */
 const USER_CONFIGURATIONS = ['.pulse/client.conf', '.config/pulse/client.conf'];
 const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
@@ -51,7 +52,9 @@ const ADDRESS_MAX_UNITS = 200;
 
 const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
-/** Undefined if no file has an id. The file of an image that has never been started is empty. */
+/**
+ * Undefined if no file has an id. In a system image that has never been started, /etc/machine-id is empty.
+ */
 export function readMachineId(files: readonly string[] = MACHINE_IDS): string | undefined {
   for (const path of files) {
     try {
@@ -77,7 +80,7 @@ export async function findServer(context: ServerContext): Promise<FoundServer> {
 /** Fails if none of the addresses is a socket of this machine. */
 export function configuredSockets(server: ConfiguredServer, machineId: string | undefined): FoundServer {
   const addresses = serverAddressesIn(server.addressText, machineId);
-  // Addresses of TCP are left out, because the daemon controls only its own node.
+  // TCP addresses are left out, because the daemon controls only its own node.
   const paths = [...new Set(addresses.filter(isAbsolute))];
   const text = clipped(server.addressText, ADDRESS_MAX_UNITS);
   const addressProblem = `${server.origin} is ${text}: tonearm speaks to a Unix socket only`;
@@ -113,8 +116,8 @@ function serverAddressesIn(text: string, machineId: string | undefined): readonl
     const parts = /^(?:\{(?<machine>[^}]*)\})?(?<address>.*)$/.exec(word)?.groups;
     const machine = parts?.['machine'];
     const address = parts?.['address'] ?? '';
-    const isForUs = machine === undefined || machineId === undefined || machine === machineId;
-    if (isForUs && address !== '') addresses.push(address.replace(/^unix:(?=\/)/, ''));
+    const isForThisMachine = machine === undefined || machineId === undefined || machine === machineId;
+    if (isForThisMachine && address !== '') addresses.push(address.replace(/^unix:(?=\/)/, ''));
   }
   return addresses;
 }
@@ -128,16 +131,16 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
   const folders = [`${runtimeDirectory(env, uid)}/pulse`];
   const runtimePath = env['PULSE_RUNTIME_PATH'];
   if (runtimePath) folders.unshift(runtimePath);
-  // libpulse makes the link `MACHINE_ID-runtime` where there is no runtime directory.
+  // libpulse makes the symbolic link `MACHINE_ID-runtime` if there is no runtime directory.
   const config = configurationHome(env, home);
   if (config && machineId) folders.push(`${config}/pulse/${machineId}-runtime`);
   return [...new Set(folders.map((folder) => `${folder}/native`))];
 }
 
 /**
- * Reads `default-server`. The user's client.conf replaces that of /etc, and `PULSE_CLIENTCONFIG` replaces
- * both. The files in a folder with the file's name and `.d`, such as client.conf.d, add to the file that
- * counts.
+ * Reads the line `default-server`. The user's client.conf replaces that of /etc, and a file that
+ * `PULSE_CLIENTCONFIG` names replaces both. The files in the folder `FILE.d` are read after the file `FILE`,
+ * for example those in client.conf.d after client.conf.
  */
 async function readDefaultServer(env: Variables, home: string): Promise<ConfiguredServer | undefined> {
   const onlyFile = env['PULSE_CLIENTCONFIG'];

@@ -1,6 +1,6 @@
-// Waits for the sound server's socket, and reads its cookie. The cookie's bytes go only to the server and to
-// the one route that serves them, never into a log or the detail of a fault (docs/security.md, "What the
-// daemon defends").
+// Waits for the sound server's socket, and reads the cookie that the server demands of its clients. The
+// cookie's bytes go only to the server and to the one route that serves them, never into a log or the detail
+// of a fault (docs/security.md, "What the daemon defends").
 
 import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../host/clock.js';
@@ -8,7 +8,10 @@ import type { Variables } from '../../host/user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { FILE_WAIT_MAX_MS, readSmallFile } from '../small-file.js';
 
-/** A watch may wait until a new file is complete. A socket is complete as soon as it exists. */
+/**
+ * A watch waits this long before it reports a new file, so that the file is complete. A socket is complete as
+ * soon as it exists.
+ */
 const SOCKET_SETTLE_MS = 0;
 
 export interface AwaitedSocket {
@@ -71,9 +74,9 @@ export function cookiePaths(env: Variables, home: string): readonly string[] {
 }
 
 /**
- * Takes the first regular file that has the right size. Undefined if there is none, or if the files cannot
- * be read in time. To be called each time that the cookie is needed, because a login or a unit may create
- * the file.
+ * Reads the first regular file that has the right size. Resolves with undefined if there is none, or if the
+ * files cannot be read in time. To be called each time that the cookie is needed, because a login or a unit
+ * may create the file later.
  */
 export function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
   return within(systemClock, FILE_WAIT_MAX_MS, firstCookie(paths));

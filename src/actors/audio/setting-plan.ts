@@ -1,5 +1,5 @@
-// Defines the plan for a command: one request to the sound server, a refusal, or nothing. It also computes
-// volumes for plans. Pure. commands.ts decides which plan a command has.
+// Defines the plan for a command: one request to the sound server, a refusal, or nothing. Computes the
+// volumes in plans, too. Pure. commands.ts decides which plan a command gets.
 
 import type { AudioCommand, ListenCommand } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
@@ -30,7 +30,8 @@ export type Setting = {
 type CommandWithoutPlan = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
 
 /**
- * The commands that commands.ts plans. Only the daemon itself gives `keep-limit`, `start-volume` and `fade`.
+ * The commands that commands.ts plans. Clients cannot send `keep-limit`, `start-volume` or `fade`: these
+ * commands come from the daemon itself.
  */
 export type SoundCommand =
   | Exclude<AudioCommand, { readonly do: CommandWithoutPlan }>
@@ -49,7 +50,10 @@ interface SetPlan {
 export interface PlanRefusal {
   readonly kind: 'fault';
   readonly fault: Fault;
-  /** The record that is the reason. It is read again before the refusal, because it may be out of date. */
+  /**
+   * The record that causes the refusal. It may be out of date, so executor.ts reads it again, and then plans
+   * the command anew.
+   */
   readonly reason?: ReadRequest;
 }
 
@@ -76,26 +80,26 @@ export function setPlan(setting: Setting, kind: ReadRequest['kind'], index?: num
 }
 
 /**
- * Returns raw volumes whose loudest channel has `volume` (1 = 100 %). They keep the balance of `channels`,
- * the present raw volumes. If all of these are 0, they have no balance, and the `remembered` one is used. If
- * there is none, all channels get the same volume.
+ * Returns the new raw volumes of the channels. The loudest channel gets `volume` (1 = 100 %). `rawVolumes`
+ * are the present raw volumes, and their balance is kept. If all of them are 0, they have no balance, and
+ * `rememberedBalance` is used. Without a remembered balance, all channels get the same volume.
  */
 export function channelVolumes(
   volume: number,
-  channels: readonly number[],
-  remembered?: ChannelParts,
+  rawVolumes: readonly number[],
+  rememberedBalance?: ChannelParts,
 ): number[] {
-  const parts = rememberChannelParts(remembered, channels) ?? channels.map(() => 1);
+  const parts = rememberChannelParts(rememberedBalance, rawVolumes) ?? rawVolumes.map(() => 1);
   return rawVolumesOf(parts, rawOf(volume));
 }
 
 /**
- * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %. Undefined
- * for a step of 0, and for a step up if the volume is at `limit` or above. If the volume is above `limit`,
- * such a step would lower it to `limit`.
+ * Returns the volume after a step by `delta`: 0..`limit`, where 1 = 100 %. `rawVolumes` are the raw volumes
+ * from which the step begins. Undefined for a step of 0, and for a step up if the volume is at `limit` or
+ * above. Above `limit`, a step up would lower the volume to `limit`.
  */
-export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
-  const loudest = loudestOf(channels);
+export function volumeAfterStep(delta: number, rawVolumes: readonly number[], limit = 1): number | undefined {
+  const loudest = loudestOf(rawVolumes);
   const isAtLimit = loudest >= rawOf(limit);
   if (delta === 0 || (delta > 0 && isAtLimit)) return undefined;
   // Raw volumes are integers, so a volume that was set to 0.57 is read back as 0.57001 or so. The step then

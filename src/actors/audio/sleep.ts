@@ -1,6 +1,7 @@
-// Decides how and when a sleep ends the music (docs/http-api.md, "Sleep"). A file of the runtime directory
-// has the plan, and the outputs whose volumes are not put back yet. The next thread or process goes on with
-// them.
+// Decides how and when a sleep ends the music: the default output fades, then the players are paused, and
+// then the output gets its volume back (docs/http-api.md, "Sleep"). A file in the runtime directory keeps the
+// plan, and the outputs whose volumes are not put back yet. The next thread or process reads the file and
+// goes on.
 
 import { rm } from 'node:fs/promises';
 import { Timers, within } from '../../host/clock.js';
@@ -13,7 +14,7 @@ import { jsonObject } from '../text.js';
 import { type Fade, type FadeContext, fadeOfDefault, type LoweredOutput, recalledFade } from './fade.js';
 
 const FILE_MAX_BYTES = 4096;
-/** The length of a fade unless the command has another one. */
+/** The length of a fade if the command names none. */
 const FADE_S = 20;
 const MINUTE_MS = 60_000;
 /**
@@ -22,13 +23,13 @@ const MINUTE_MS = 60_000;
  */
 const LATE_MAX_MS = 10 * MINUTE_MS;
 /**
- * A sleep that should have ended during a restart ends this long after the start, because the backends must
+ * A sleep that should have ended during a restart ends this long after the restart, because the backends must
  * come up first.
  */
 const BACKENDS_START_MS = 5_000;
 /**
- * The players may come up later than this backend. While they are away or do not answer, they are asked again
- * after this pause.
+ * If the backend `players` is not up, or if a player does not answer, the daemon tries again after this time
+ * to pause the players.
  */
 const PAUSE_AGAIN_MS = 5_000;
 /**
@@ -36,18 +37,21 @@ const PAUSE_AGAIN_MS = 5_000;
  * try pauses all players that answer, even a player that somebody has started again since an earlier try.
  */
 const PAUSE_TRIES_MAX_MS = 30_000;
-/** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
+/** The longest sleep that a command may begin. If the sleep in the file would last longer, it is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
-/** While a sleep runs, its date is compared with the clock this often. */
+/** While a sleep runs, the date of its end is checked this often, because the node's date may be set. */
 const CLOCK_CHECK_MS = 30_000;
-/** A smaller difference is ignored, because it comes from a time server that corrects the clock slowly. */
+/**
+ * A smaller change of the node's date is ignored, because it comes from a time server that corrects the clock
+ * slowly.
+ */
 const CLOCK_SET_MIN_MS = 1_000;
 /** The backend's stop waits at most this long until volumes are put back. */
 const LEAVE_MAX_MS = 300;
 /**
  * At most this many outputs wait until their volumes are put back. An output waits while something plays to
- * it, and while it is missing. If one output too many must wait, the oldest one waits no longer, and stays
- * at its lowered volume.
+ * it, and while it is missing. If one output too many must wait, the output that has waited longest stays at
+ * its lowered volume.
  */
 const WAITING_MAX_FADES = 8;
 
@@ -58,7 +62,10 @@ interface SleepContext extends Omit<FadeContext, 'turns'> {
 }
 
 interface Plan {
-  /** When the fade begins, in milliseconds since the epoch. It is corrected if the node's date is set. */
+  /**
+   * The end of the sleep, when the fade begins, in milliseconds since the epoch. It changes if the node's
+   * date is set.
+   */
   untilMs: number;
   readonly fadeS: number;
 }
@@ -67,19 +74,25 @@ export class Sleep {
   readonly #context: SleepContext;
   readonly #fadeContext: FadeContext;
   readonly #timers: Timers<'end' | 'faded' | 'pause' | 'clock'>;
-  /** The file is written in the order of the calls, so that it has the newest plan in the end. */
-  readonly #turns = new Turns();
-  #plan: Plan | undefined;
-  /** The newest fade of a sleep; `#abort` uses it only while `#isFading` is true. */
-  #fade: Fade | undefined;
   /**
-   * The fade that is under way, and fades of earlier sleeps that still wait for silence, or for their
-   * outputs. The oldest is first. Some may be over.
+   * A write of the file begins when the write before it has ended, so that the file has the newest plan in
+   * the end.
+   */
+  readonly #fileTurns = new Turns();
+  #plan: Plan | undefined;
+  /**
+   * The fade of the newest sleep that has reached its end; undefined if that sleep had no fade. `#abort` uses
+   * it only while `#isFading` is true.
+   */
+  #newestFade: Fade | undefined;
+  /**
+   * The fade that is under way, and fades that still wait for silence, or for their outputs. The oldest is
+   * first. A fade that is over stays here until `#keep` adds another one.
    */
   #fades: readonly Fade[] = [];
   /**
    * True from the beginning of the fade until the players are paused. If the sleep is stopped or replaced
-   * until then, the volume is put back at once.
+   * during this time, the volume is put back at once.
    */
   #isFading = false;
   /** After `leave` the file is for the next thread or process, so this one writes it no more. */
@@ -87,7 +100,7 @@ export class Sleep {
 
   constructor(context: SleepContext) {
     this.#context = context;
-    // `#turns` is for the file. The turns of the fades are for their commands.
+    // The fades do not use `#fileTurns`. They share other turns, for their commands.
     this.#fadeContext = { ...context, turns: new Turns() };
     this.#timers = new Timers(context.clock);
   }
@@ -119,13 +132,13 @@ export class Sleep {
     await this.#clear();
   }
 
-  /** Begins a sleep, in the place of an earlier one. */
+  /** Begins a sleep, and cancels an earlier one. */
   async start(minutes: number, fadeS = FADE_S): Promise<Answer> {
     const aborting = this.#abort();
     const delayMs = minutes * MINUTE_MS;
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
-    // The sleep begins before the volume is put back, so that a command that comes meanwhile can stop it.
-    // The file is written at once, and again when the volume is put back.
+    // The new sleep begins before the volume of an earlier sleep is put back, so that a command that comes
+    // meanwhile can stop the new sleep. The file is written at once, and again when the volume is put back.
     this.#begin(plan, delayMs);
     await Promise.all([aborting.then(() => this.#save()), this.#save()]);
     return DONE;
@@ -138,16 +151,17 @@ export class Sleep {
   }
 
   /**
-   * To be called when the backend stops. Puts back the volume of a fade under way, and of each lowered
-   * output that is silent. The next thread or process goes on with the sleep, and with lowered outputs that
-   * are missing or still play.
+   * To be called when the backend stops. Puts back the volume of a fade under way, and of each lowered output
+   * that is silent. The next thread or process goes on with the sleep, and with lowered outputs that are
+   * missing or not silent.
    */
   async leave(): Promise<void> {
     // `#abort` forgets the plan, but the plan must stay in the file.
     const plan = this.#plan;
-    // The thread may be ended before the volumes are put back, so the file names the outputs already now.
+    // The thread may be ended before the volumes are put back, so the file must have the lowered outputs now.
     void this.#save(plan);
-    // `#fades` has the fade of `#abort`, too, but a fade that is over puts nothing back.
+    // `#fades` also has the fade whose volume `#abort` puts back. `putBackIfSilent` comes after that and
+    // changes nothing, because the fade is over.
     const putBack = [this.#abort(), ...this.#fades.map((fade) => fade.putBackIfSilent())];
     await within(this.#context.clock, LEAVE_MAX_MS, Promise.all(putBack));
     const saved = this.#save(plan);
@@ -168,7 +182,8 @@ export class Sleep {
 
   /**
    * The end of a sleep is measured on the monotonic clock. If the date is set meanwhile, as by NTP soon after
-   * the boot, the date of the end is corrected. Otherwise the next process could take the sleep for over.
+   * the boot, the date of the end is corrected. Otherwise the next process would end the sleep too early or
+   * too late.
    */
   #checkClockLater(plan: Plan, endMs: number): void {
     const { clock } = this.#context;
@@ -183,59 +198,62 @@ export class Sleep {
   }
 
   async #end(plan: Plan): Promise<void> {
-    // An earlier fade may still have to put the volume of the default output back. A second fade would take
-    // the lowered volume for the volume before the fade.
+    // An earlier fade may still have to put the volume of the default output back. A second fade would regard
+    // the lowered volume as the volume to put back.
     const output = this.#context.state.defaultSink()?.info.name;
     const isLowered = this.#fades.some(({ isOver, sinkName }) => !isOver && sinkName === output);
     const fade = isLowered ? undefined : fadeOfDefault(this.#fadeContext);
-    this.#fade = fade;
+    this.#newestFade = fade;
     if (fade !== undefined) {
       this.#keep(fade);
       this.#isFading = true;
       const fadeMs = plan.fadeS * 1000;
-      // A fade is over early if somebody sets the volume. Even then the players are paused after `fadeMs`. If
-      // `#abort` cancels this timer, `fadeTime` never resolves, and nothing below is reached. A fade of 0 s
-      // has no steps, and `fadeOut` does not accept it.
+      // If somebody sets the volume, the fade is over early, but the players are paused only after `fadeMs`.
+      // If `#abort` cancels the timer `faded`, `fadeTime` never resolves, and this method never goes on. A
+      // fade of 0 s has no steps, and `fadeOut` does not accept it.
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
-    // A client may stop or replace this sleep after `faded` has fired, but before `fadeOut` ends.
+    // `#abort` may have cancelled this sleep after `faded` had fired, but before `fadeOut` ended.
     if (this.#plan !== plan) return;
     await this.#pausePlayers(plan);
-    // A client may have stopped or replaced this sleep meanwhile. Then `#abort` has put the volume back.
+    // `#abort` may have cancelled this sleep meanwhile. Then `#abort` also puts the volume back.
     if (this.#plan !== plan) return;
     this.#isFading = false;
     void fade?.putBackWhenSilent().then(() => this.#save());
     await this.#clear();
   }
 
-  /** The file keeps the plan meanwhile, so that the next thread pauses the players if this one ends. */
+  /**
+   * Tries to pause all players. The file keeps the plan meanwhile, so that the next thread pauses the players
+   * if this thread ends.
+   */
   async #pausePlayers(plan: Plan): Promise<void> {
     const { node, clock } = this.#context;
     const latestMs = clock.monotonic() + PAUSE_TRIES_MAX_MS;
     for (;;) {
       const { status, body } = await node.ask({ operation: 'pausePlayers' });
-      // Nothing is left to do if a client has stopped or replaced the sleep, if all players are paused, or
-      // if the players are not enabled (404).
+      // Nothing is left to do if `#abort` has cancelled the sleep, if all players are paused (a status below
+      // 400), or if the configuration does not enable the backend `players` (404).
       if (this.#plan !== plan || status < 400 || status === 404) return;
-      const arePlayersAway = status === 503 || status === 504;
-      if (!arePlayersAway || clock.monotonic() >= latestMs) {
+      const mayAnswerLater = status === 503 || status === 504;
+      if (!mayAnswerLater || clock.monotonic() >= latestMs) {
         node.log('warn', 'not all players could be paused for the sleep', { reason: body });
         return;
       }
-      // If `#abort` cancels this timer, nothing below is reached.
+      // If `#abort` cancels this timer, this method never goes on.
       await new Promise<void>((resolve) => this.#timers.set('pause', PAUSE_AGAIN_MS, resolve));
     }
   }
 
   /**
-   * Cancels the sleep at once, so that no player is paused. Puts the volume back if a fade is under way. If
+   * Cancels the sleep at once, so that no player is paused. Puts the volume back if `#isFading` is true. If
    * this fails, the volume is put back later.
    */
   async #abort(): Promise<void> {
     this.#timers.cancelAll();
     this.#plan = undefined;
-    const fade = this.#fade;
+    const fade = this.#newestFade;
     if (!this.#isFading || fade === undefined) return;
     this.#isFading = false;
     await fade.putBack();
@@ -266,10 +284,10 @@ export class Sleep {
     if (this.#hasLeft) return;
     const { clock, path, node } = this.#context;
     const lowered = this.#fades.filter(({ isOver }) => !isOver).map((fade) => fade.lowered);
-    const isNeeded = plan !== undefined || lowered.length > 0;
+    const isFileNeeded = plan !== undefined || lowered.length > 0;
     const fields = plan === undefined ? { lowered } : { ...planFields(plan), lowered };
-    const written = this.#turns.run(() =>
-      isNeeded ? writeWhole(path, `${JSON.stringify(fields)}\n`) : rm(path, { force: true }),
+    const written = this.#fileTurns.run(() =>
+      isFileNeeded ? writeWhole(path, `${JSON.stringify(fields)}\n`) : rm(path, { force: true }),
     );
     const logged = written.catch((error: unknown) =>
       node.log('warn', 'a restart will not know of the sleep', { path, why: codeOf(error) }),

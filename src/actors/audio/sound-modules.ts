@@ -1,5 +1,5 @@
-// Loads modules into the sound server, and unloads only the daemon's own. group-modules.ts and
-// listen-modules.ts decide which modules are to be there.
+// Loads the daemon's modules into the sound server, and unloads them. group-modules.ts and listen-modules.ts
+// decide which modules the server must have.
 
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
@@ -36,7 +36,7 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const atIndex = await ask('GET_MODULE_INFO', { index: module.index });
-  if (!atIndex.ok) return isMissing(atIndex.error) ? undefined : describeFailure(atIndex.error);
+  if (!atIndex.ok) return meansModuleIsGone(atIndex.error) ? undefined : describeFailure(atIndex.error);
   if (!isSameModule(atIndex.value, module)) return undefined;
   const unloaded = await ask('UNLOAD_MODULE', { index: module.index });
   return unloaded.ok ? undefined : describeFailure(unloaded.error);
@@ -48,15 +48,15 @@ export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
 }
 
 /**
- * Replaces quotes and backslashes in a text that becomes VALUE in
- * `sink_properties="device.description='VALUE'"`, because PulseAudio and PipeWire differ in how they read
- * further quotes within the two levels of quotes around VALUE.
+ * Replaces quotes, and backslashes, which may escape quotes. The text becomes VALUE, as in
+ * `sink_properties="device.description='VALUE'"`. PulseAudio and PipeWire differ in how they read further
+ * quotes within these two levels of quotes.
  */
 export function withoutQuotes(text: string): string {
   return text.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');
 }
 
-function isMissing(error: RequestError): boolean {
+function meansModuleIsGone(error: RequestError): boolean {
   return error.kind === 'server' && error.name === 'NOENTITY';
 }
 

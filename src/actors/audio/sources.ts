@@ -1,4 +1,5 @@
-// Keeps the sources of the sound server as last read, without monitors. Clients see them as inputs. Pure.
+// Keeps the sound server's sources that are no monitors, as last read. Clients see these sources as inputs.
+// Pure.
 
 import type { SourceInfo } from '../../protocol/pulse/records.js';
 import { type ChannelParts, rememberChannelParts } from '../../protocol/pulse/volume.js';
@@ -7,8 +8,8 @@ import { absentIndices, findById, type KnownRecord, presentRecords } from './kno
 import { RequestedVolumes } from './requested-volumes.js';
 
 /**
- * At most this many sources are kept. A further source is left out until it is read again at a time when
- * there is room.
+ * At most this many sources are kept. A further source is left out. It is kept after a later reading if there
+ * is room then.
  */
 export const SOURCES_MAX_RECORDS = 16;
 
@@ -45,7 +46,7 @@ export class Sources {
     const { index, monitorOfSink, volume } = info;
     if (monitorOfSink !== undefined) return;
     const atIndex = this.#sourceByIndex.get(index);
-    // If the name differs, another source was at this index. Nothing of it is taken over.
+    // If the name differs, another source was at this index. Nothing of that source is taken over.
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
     if (before === undefined) {
       this.requestedVolumes.delete(index);
@@ -74,7 +75,10 @@ export class Sources {
     if (wasKept || wasLeftOut) this.#onChange();
   }
 
-  /** `removed` has the indices that were removed while `list` was read. These sources are not put back. */
+  /**
+   * `removed` has the indices of the sources that were removed while `list` was read. These sources are not
+   * put back.
+   */
   replace(list: readonly SourceInfo[], removed: ReadonlySet<number>): void {
     const present = presentRecords(list, removed);
     for (const index of absentIndices(this.#sourceByIndex, present)) this.remove(index);
@@ -88,8 +92,8 @@ export class Sources {
   }
 
   /**
-   * True if the source belongs to no card, and has not been awake in this life of the server. PipeWire
-   * announces no change of such a source before a command wakes it. False also after `giveUpWaking`.
+   * True if the source belongs to no card, has not been awake in this life of the server, and has not failed
+   * to wake (`giveUpWaking`). PipeWire announces no change of such a source before a command wakes it.
    */
   hasNotBeenAwake(index: number): boolean {
     const source = this.#sourceByIndex.get(index);

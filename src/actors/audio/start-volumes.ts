@@ -1,5 +1,5 @@
-// Decides when an output gets its configured start volume, which happens once in a life of the sound server
-// (docs/configuration.md, "Audio, players and power").
+// Decides when an output gets its configured start volume: soon after it first appears in a life of the sound
+// server (docs/configuration.md, "The volume at the start").
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -11,8 +11,8 @@ import { type WishSettings, wishFor } from './wishes.js';
 
 /**
  * The start volume is set this long after the output has appeared. PipeWire restores a stored volume up to
- * 20 ms after it has announced the output, on a slow board even later. The stored volume would replace a
- * start volume that is set before.
+ * 20 ms after the announcement of the output, and even later on a slow board. The stored volume would replace
+ * a start volume that was set earlier.
  */
 const SET_AFTER_MS = 400;
 
@@ -31,8 +31,8 @@ export class StartVolumes {
   /** By the index of the output. */
   readonly #timers: Timers<`${number}`>;
   /**
-   * The outputs at the last call of `#setTimers`. If the name at an index differs now, another output is
-   * there.
+   * The names of the outputs at the last call of `#setTimers`. If an index has another name now, another
+   * output is at this index.
    */
   #nameByIndex = new Map<number, string>();
   #hasEnded = false;
@@ -47,15 +47,15 @@ export class StartVolumes {
     const { state, knownOutputs } = this.#context;
     const { server } = state;
     if (server === undefined) return;
-    // The names of this life's known outputs may have to be read from a file first.
+    // `knownOutputs` may first have to read its names from a file.
     void knownOutputs.enterLife(server.cookie).then(() => {
       if (!this.#hasEnded) this.#setTimers();
     });
   }
 
   /**
-   * To be called when the connection has ended. Outputs that still wait get their volume on the next
-   * connection.
+   * To be called when the connection has ended. An output that still waits for its start volume gets it on
+   * the next connection.
    */
   end(): void {
     this.#hasEnded = true;
@@ -64,7 +64,8 @@ export class StartVolumes {
 
   /**
    * Sets a timer for each output that is new since the last call and still lacks its start volume. Other new
-   * outputs get no timer, and are put into `knownOutputs` at once.
+   * outputs get no timer, and are put into `knownOutputs` at once. Cancels the timers of outputs that are
+   * gone.
    */
   #setTimers(): void {
     const { state, wishes, knownOutputs } = this.#context;

@@ -1,5 +1,6 @@
-// Keeps what was last read of the sound server, and collects which published records have changed. Pure. The
-// state outlives a connection if the server keeps running, so that names and balances are kept.
+// Keeps what was last read of the sound server, and collects which records may differ from the published
+// ones. Pure. The state outlives a connection, so that names and balances are kept. It does not outlive a
+// life of the server (`enterLife`).
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
@@ -19,10 +20,10 @@ import { kindOfServer } from './server-kind.js';
 import { Sources } from './sources.js';
 import { NO_WISHES, type WishSettings } from './wishes.js';
 
-/** The names are those of the server's events (`Facility` in protocol/pulse/subscription.ts). */
+/** The kinds have the same names as in events (`FACILITIES` in protocol/pulse/subscription.ts). */
 export type RecordKind = 'sink' | 'sink-input' | 'card' | 'source';
 
-/** A stream with the name that clients know it by. */
+/** A sink input, which this file also calls a stream. `name` is the unique name in its published record. */
 export interface KnownSinkInput extends KnownRecord<SinkInputInfo> {
   readonly name: string;
 }
@@ -48,15 +49,12 @@ export class SoundState {
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
   /**
-   * True while group-keeper.ts makes a group with stand-ins. Afterwards it stays true until the default and
-   * the sinks of all streams are known again, or until this takes too long. They may be unknown, because
-   * `putSink` leaves stand-ins out.
+   * True while group-keeper.ts makes a group with stand-ins. Afterwards it stays true until the default sink
+   * and the sinks of all streams are known again, or until group-keeper.ts has waited long enough. A sink
+   * that is a stand-in is never known, because `putSink` leaves it out.
    */
   hasStandIns = false;
-  /**
-   * The default sink's name before the newest reading of the server's info. If there was no default then,
-   * this is the name of the last one before.
-   */
+  /** The name of the default sink that was last known before the newest reading of the server's info. */
   #defaultBefore: string | undefined;
   /** Called with each reading of a sink. A fade sets this callback for the time of a step. */
   onSinkRead: ((info: SinkInfo) => void) | undefined;
@@ -67,9 +65,9 @@ export class SoundState {
 
   /**
    * To be called when a connection begins, before anything is put. `cookie` is a random number in the
-   * server's info. Another number means that the server may give the same indices to other records
-   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). So all records, names and balances are
-   * dropped then.
+   * server's info. A life of the server lasts as long as this number stays the same. In another life the
+   * server may give the same indices to other records (docs/development/what-we-learnt.md, "PulseAudio and
+   * PipeWire"), so all records, names and balances are dropped.
    */
   enterLife(cookie: number): void {
     if (this.server?.cookie === cookie) return;
@@ -89,8 +87,8 @@ export class SoundState {
     this.server = info;
     this.kind = kindOfServer(info);
     this.#changed.haveServerOrSinksChanged = true;
-    // If the default has changed, the records of two sinks change. All sinks are marked, because they are
-    // few.
+    // If the default has changed, the records of two sinks change. All sinks are marked as changed, because
+    // sinks are few.
     for (const index of this.#sinks.keys()) addOnce(this.#changed.sinks, index);
     this.#changed.mayInputsHaveChanged = true;
   }
@@ -119,7 +117,7 @@ export class SoundState {
   putSinkInput(info: SinkInputInfo): void {
     const before = this.#sinkInputs.get(info.index);
     if (before === undefined && this.#sinkInputs.size >= RECORDS_MAX) return;
-    // Equal lists of properties are mostly one object (text-cache.ts). If they are two objects, the name is
+    // Equal lists of properties are usually one object (text-cache.ts). If they are two objects, the name is
     // computed again, which does no harm.
     const keepsName = before?.info.name === info.name && before?.info.props === info.props;
     const name = keepsName
@@ -131,11 +129,12 @@ export class SoundState {
       balance: rememberChannelParts(before?.balance, info.volume),
     });
     addOnce(this.#changed.sinkInputs, info.index);
-    const isPlayedByClient = info.client !== undefined;
+    const isPlayedByProgram = info.client !== undefined;
     const playsToSameSink = before?.info.sink === info.sink;
-    if (isPlayedByClient || playsToSameSink) return;
-    // The stream may be that of a filter or a loopback. A filter whose stream plays to another sink has
-    // another master. An input whose loopback plays to another sink is heard elsewhere.
+    if (isPlayedByProgram || playsToSameSink) return;
+    // The stream may be that of a filter or a loopback. If a filter's stream plays to another sink than
+    // before, the filter has another master. If a loopback's stream does, its input is heard at another
+    // output.
     this.#markFilters();
     this.#changed.mayInputsHaveChanged = true;
   }
@@ -158,9 +157,9 @@ export class SoundState {
 
   #removeSinkInput(index: number): void {
     this.#names.release(index);
-    const isPlayedByClient = this.#sinkInputs.get(index)?.info.client !== undefined;
+    const isPlayedByProgram = this.#sinkInputs.get(index)?.info.client !== undefined;
     // The stream may be that of a loopback, by which an input was heard.
-    if (!isPlayedByClient) this.#changed.mayInputsHaveChanged = true;
+    if (!isPlayedByProgram) this.#changed.mayInputsHaveChanged = true;
     if (this.#sinkInputs.delete(index)) addOnce(this.#changed.sinkInputs, index);
   }
 
@@ -175,7 +174,10 @@ export class SoundState {
     this.#markFilters();
   }
 
-  /** `removed` has the indices that were removed while `list` was read. These sinks are not put back. */
+  /**
+   * `removed` has the indices of the sinks that were removed while `list` was read. These sinks are not put
+   * back.
+   */
   replaceSinks(list: readonly SinkInfo[], removed: ReadonlySet<number>): void {
     const present = presentRecords(list, removed);
     for (const index of absentIndices(this.#sinks, present)) this.remove('sink', index);
@@ -183,19 +185,19 @@ export class SoundState {
   }
 
   /**
-   * Puts the oldest stream first, because only the first of several streams that prefer one name gets it
-   * without a number.
+   * Puts the streams in the order of their indices, so the oldest one first. If several streams prefer the
+   * same name, the first one gets it, and the later ones get it with a number.
    */
   replaceSinkInputs(list: readonly SinkInputInfo[], removed: ReadonlySet<number>): void {
     const present = presentRecords(list, removed).sort((a, b) => a.index - b.index);
     for (const index of absentIndices(this.#sinkInputs, present)) this.remove('sink-input', index);
     // Each stream whose preferred name has changed gives up its old name first. Otherwise an older stream
-    // that now prefers such a name would get it with a number.
+    // that now prefers the old name of a newer stream would get this name with a number.
     for (const { index, name, props } of present) this.#names.vacate(index, preferredName(name, props));
     for (const info of present) this.putSinkInput(info);
   }
 
-  /** To be called when the device has been read again after a command set its volume to `raw`. */
+  /** To be called when the device has been read again after a command set its loudest channel to `raw`. */
   putRequestedVolume(kind: 'sink' | 'source', index: number, raw: number): void {
     const isSink = kind === 'sink';
     const device = isSink ? this.#sinks.get(index) : this.sources.get(index);
@@ -204,9 +206,10 @@ export class SoundState {
   }
 
   /**
-   * Undefined if the server's default is no known sink, but for instance a placeholder (`@DEFAULT_SINK@`,
-   * `@NONE@`). While `hasStandIns` is true, the last known default counts in this case, because the server's
-   * default may be a stand-in, or missing since a stand-in was removed.
+   * Finds the known sink that the server names as its default. Undefined if there is none, for instance if
+   * the server names a placeholder (`@DEFAULT_SINK@`, `@NONE@`). But if there is none while `hasStandIns` is
+   * true, the result is the last known default. The server may then name a stand-in, or may lack a default
+   * after the removal of a stand-in.
    */
   defaultSink(): KnownRecord<SinkInfo> | undefined {
     const sink = this.#sinkNamed(this.server?.defaultSink);
@@ -230,7 +233,7 @@ export class SoundState {
     return stream !== undefined && playsForGroup(this.#sinks, stream.info) ? undefined : stream;
   }
 
-  /** True if the sink has not been awake in this life of the server. False after `giveUpWaking`. */
+  /** True if a known sink has not been awake in this life of the server. False after `giveUpWaking`. */
   hasNotBeenAwake(index: number): boolean {
     return this.#sinks.has(index) && !this.#doneWaking.has(index);
   }
@@ -252,7 +255,7 @@ export class SoundState {
     return undefined;
   }
 
-  /** Marks the card's outputs, and the inputs, because their records have the card's name. */
+  /** Marks the card, its outputs and all inputs. The records of outputs and inputs contain a card's name. */
   #cardChanged(card: number): void {
     addOnce(this.#changed.cards, card);
     this.#changed.mayInputsHaveChanged = true;
@@ -265,15 +268,15 @@ export class SoundState {
     for (const { info } of this.#sinks.values()) {
       if (!isFilter(info)) continue;
       addOnce(this.#changed.sinks, info.index);
-      // The publisher updates outputs only if this is true, or if a card has changed.
+      // The publisher updates outputs only if this flag is true, or if a card has changed.
       this.#changed.haveServerOrSinksChanged = true;
     }
   }
 
   /**
    * Marks the streams that play to the sink, because their records name the sink. `module` is the module
-   * that made a new sink. If this sink is a group, the streams of `module` are no clients any more, so they
-   * are marked, too.
+   * that made a new sink. If this sink is a group, it plays by the streams of the same module. Such a stream
+   * may have been published as a client before the sink was known, so it is marked, too.
    */
   #markSinkInputsOf(sink: number, module?: number): void {
     for (const { info } of this.#sinkInputs.values()) {

@@ -18,11 +18,11 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
   return (
     [...state.sinkInputs.values()]
       .filter(({ info }) => info.sink !== target.index)
-      // A group or a filter plays by a stream of its own. This stream stays. The streams that play to the
-      // group or filter are moved instead.
+      // A group or a filter plays to other outputs by streams of its own. These streams stay. The streams
+      // that play to the group or filter are moved instead.
       .filter(({ info }) => !sinks.some((sink) => playsForSink(info, sink.info)))
-      // A stream without a volume is a passthrough stream. It would set a limited output to 100 %, so it is
-      // not moved.
+      // A stream without a volume is a passthrough stream. It would set the output to 100 %, so it is not
+      // moved to an output with a lower limit.
       .filter(({ info }) => !isLimited || hasVolume(info))
       .map(({ info }) => ({ command: 'MOVE_SINK_INPUT', args: { index: info.index, sink: target.index } }))
   );

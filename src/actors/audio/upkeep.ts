@@ -18,7 +18,7 @@ import type { Ask } from './sound-modules.js';
 import { StartVolumes } from './start-volumes.js';
 import type { SoundState } from './state.js';
 
-type RemarkSource = 'card' | 'groups' | 'listening';
+type RemarkSubject = 'card' | 'groups' | 'listening';
 
 export interface UpkeepContext {
   readonly state: SoundState;
@@ -27,7 +27,8 @@ export interface UpkeepContext {
   readonly listenPairs: ListenPairs;
   readonly clock: Clock;
   /**
-   * A command to listen is answered within `commandMs`. The lack of a card is reported after `noCardMs`.
+   * The commands `listen` and `stop-listen` are answered within `commandMs`. The lack of a card is reported
+   * after `noCardMs`.
    */
   readonly timing: { readonly commandMs: number; readonly noCardMs: number };
   readonly publish: Pick<Publisher, 'status' | 'log'>;
@@ -43,9 +44,9 @@ export class Upkeep {
   readonly #startVolumes: StartVolumes;
   /** Loaded when groups are configured, or when a group of an earlier configuration is found. */
   #groupKeeper: Promise<GroupKeeper> | undefined;
-  /** Loaded when an input is to be heard, and when a loopback is to be unloaded or taken over. */
+  /** Loaded by a command `listen` or `stop-listen`, or by `#updateListenKeeper`. */
   #listenKeeper: Promise<ListenKeeper> | undefined;
-  readonly #remarks = new Map<RemarkSource, string>();
+  readonly #remarks = new Map<RemarkSubject, string>();
   #hasEnded = false;
 
   constructor(context: UpkeepContext) {
@@ -97,8 +98,9 @@ export class Upkeep {
   }
 
   /**
-   * Loads the keeper in three cases: a pair is desired, the loopbacks of a pair that has ended are to be
-   * unloaded, or the loopbacks of an earlier daemon are to be taken over (`mustAdopt`).
+   * Calls the keeper if it is loaded. Otherwise loads and calls it in three cases: a pair of input and output
+   * is desired, the loopbacks of a pair that has ended are to be unloaded, or the loopbacks of an earlier
+   * daemon are to be taken over (`mustAdopt`).
    */
   #updateListenKeeper(): void {
     const { listenPairs, state } = this.#context;
@@ -106,8 +108,8 @@ export class Upkeep {
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
     const mustAdopt = hasLoopback && !listenPairs.hasAdopted;
-    // If there is no loopback, there is nothing to take over. If a pair is desired, the flag need not be set
-    // here: the keeper is loaded anyway, and calls `ListenPairs.observe`, which sets the flag.
+    // If there is no loopback, there is nothing to take over. If a pair is desired, `hasAdopted` need not be
+    // set here: the keeper is loaded anyway, and calls `ListenPairs.observe`, which sets `hasAdopted`.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
     const isNeeded = desired.length > 0 || ended.length > 0 || mustAdopt;
     if (this.#listenKeeper === undefined && !isNeeded) return;
@@ -149,18 +151,18 @@ export class Upkeep {
       readAgain,
       setRemark: (text) => this.#setRemark('listening', text),
     });
-    // If the connection ends during the import, `end` above ends the keeper too late: a command that waits
-    // for the import gets the keeper before that. So the keeper is ended here. `#loadGroupKeeper` does not
-    // need this, because no command waits for the group keeper.
+    // If the connection has ended during the import, the keeper is ended here. The callback in `end` above
+    // would be too late, because a command that waits for the import gets the keeper before this callback
+    // runs. `#loadGroupKeeper` does not need this step, because no command waits for the group keeper.
     if (this.#hasEnded) keeper.end();
     return keeper;
   }
 
-  /** `text` is undefined if the source has no remark any more. */
-  #setRemark(source: RemarkSource, text: string | undefined): void {
-    if (this.#hasEnded || this.#remarks.get(source) === text) return;
-    if (text === undefined) this.#remarks.delete(source);
-    else this.#remarks.set(source, text);
+  /** `text` is undefined if there is no remark about the subject any more. */
+  #setRemark(subject: RemarkSubject, text: string | undefined): void {
+    if (this.#hasEnded || this.#remarks.get(subject) === text) return;
+    if (text === undefined) this.#remarks.delete(subject);
+    else this.#remarks.set(subject, text);
     const detail = [...this.#remarks.values()].join('; ');
     this.#context.publish.status('up', detail || undefined);
   }

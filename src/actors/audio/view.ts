@@ -1,6 +1,6 @@
 // Turns records of the sound server into the records that clients see (docs/http-api.md, "Records"). Pure.
-// Properties and texts for people need no bound here, because the codec has bounded them already
-// (text-cache.ts, property-budget.ts).
+// The lengths of texts and property lists need no bound here, because the decoding in protocol/pulse has
+// bounded them already (text-cache.ts, property-budget.ts).
 
 import type {
   AudioServerRecord,
@@ -22,7 +22,10 @@ import { hasVolume } from './passthrough.js';
 import { kindOfServer, PIPEWIRE_NAME } from './server-kind.js';
 import type { OutputWish } from './wishes.js';
 
-/** The most profiles in one record. A card has a profile for every combination of its outputs and inputs. */
+/**
+ * A record contains at most this many profiles. A card may have more, because it has a profile for every
+ * combination of its outputs and inputs.
+ */
 const PROFILES_MAX = 128;
 
 /** PA_SINK_NETWORK in libpulse's def.h. */
@@ -45,13 +48,13 @@ interface PropertyParts {
 
 /**
  * Making these parts takes as long as making the rest of the record, so the parts are cached by property
- * list. An unchanged list is always the same object (text-cache.ts).
+ * list. An unchanged list is usually the same object (text-cache.ts).
  */
 export class PropertyCache {
   readonly #parts = new WeakMap<Props, PropertyParts>();
 
   /**
-   * Sorts the keys, because a server may change the order of the properties. The record must not change then.
+   * Sorts the keys, so that the record stays the same if a server changes only the order of the properties.
    */
   partsOf(props: Props): PropertyParts {
     const cached = this.#parts.get(props);

@@ -1,5 +1,5 @@
-// Wakes virtual outputs and inputs of PipeWire 1.4 before their first command is planned. A device wakes when
-// its sound is captured for a moment.
+// Wakes virtual outputs and inputs of PipeWire 1.4 before their first command is planned. A virtual device
+// belongs to no card. It wakes when its sound is captured for a moment.
 
 import type { Clock } from '../../host/clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
@@ -7,7 +7,7 @@ import type { Link, LinkEvents } from '../dial.js';
 import { peakStream } from './levels.js';
 import type { SoundState } from './state.js';
 
-/** Opens one more connection to the same server. */
+/** Opens a connection to the sound server, in addition to the main connection. */
 export type OpenLink = (events: LinkEvents) => Link;
 
 type DeviceKind = 'sink' | 'source';
@@ -22,7 +22,8 @@ interface WakingCapture {
 const MONO = 0;
 
 /**
- * True if the volume and mute of the sink, as read, may be wrong because the sink has never been awake.
+ * True if the volume and mute of the sink, as read, may be wrong because the sink has never been awake. False
+ * after the sink has failed to wake.
  *
  * PipeWire 1.4 does not report the true volume and mute of a virtual sink that has never been awake. It
  * reports 100 %, whatever WirePlumber has restored or a command has set. So a step would start from the wrong
@@ -44,26 +45,26 @@ export class Waker {
   readonly #open: OpenLink;
   readonly #state: SoundState;
   readonly #clock: Pick<Clock, 'after'>;
-  readonly #limitMs: number;
-  readonly #onEnded: () => void;
+  readonly #wakeMaxMs: number;
+  readonly #onCaptureEnded: () => void;
   /** By the kind and index of the device. */
   readonly #captures = new Map<string, WakingCapture>();
   /** Has one entry for each device that is being woken. Its values are of no use outside of this class. */
   readonly devicesBeingWoken: ReadonlyMap<string, unknown> = this.#captures;
 
-  /** `onEnded` is called when a device has woken or has failed to wake, after `limitMs` at the latest. */
+  /** `onCaptureEnded` is called at the end of each capture, at most `wakeMaxMs` after its beginning. */
   constructor(
     open: OpenLink,
     state: SoundState,
     clock: Pick<Clock, 'after'>,
-    limitMs: number,
-    onEnded: () => void,
+    wakeMaxMs: number,
+    onCaptureEnded: () => void,
   ) {
     this.#open = open;
     this.#state = state;
     this.#clock = clock;
-    this.#limitMs = limitMs;
-    this.#onEnded = onEnded;
+    this.#wakeMaxMs = wakeMaxMs;
+    this.#onCaptureEnded = onCaptureEnded;
   }
 
   /** Returns true if a command must wait, because the device is being woken now. */
@@ -76,7 +77,7 @@ export class Waker {
     return true;
   }
 
-  /** Ends the captures of devices that are awake. To be called when something has been read. */
+  /** Ends the captures of devices that are awake or gone. To be called when a record has been read. */
   onRead(): void {
     for (const { kind, index, link } of this.#captures.values())
       if (this.#sourceToCapture(kind, index) === undefined) link.close({ kind: 'stopped' });
@@ -86,7 +87,10 @@ export class Waker {
     for (const { link } of this.#captures.values()) link.close({ kind: 'stopped' });
   }
 
-  /** The monitor of a sink, or the source itself. Undefined for a device that is awake or cannot be woken. */
+  /**
+   * The index of the source to capture: the monitor of a sink, or the source itself. Undefined if the device
+   * need not or cannot be woken.
+   */
   #sourceToCapture(kind: DeviceKind, index: number): number | undefined {
     const { kind: serverKind, sinks, sources } = this.#state;
     if (kind === 'source') {
@@ -125,10 +129,10 @@ export class Waker {
         // which has called `markFailed` already.
         if (reason.kind !== 'stopped') markFailed();
         this.#captures.delete(key);
-        this.#onEnded();
+        this.#onCaptureEnded();
       },
     });
-    const cancelGiveUp = this.#clock.after(this.#limitMs, giveUp);
+    const cancelGiveUp = this.#clock.after(this.#wakeMaxMs, giveUp);
     this.#captures.set(key, { kind, index, link });
   }
 }

@@ -3,7 +3,7 @@
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { GROUP_PREFIX } from './marks.js';
 
-/** The settings from which the wishes for all outputs follow. */
+/** The settings that `wishFor` needs. */
 export type WishSettings = Pick<AudioSettings, 'volumeLimit' | 'outputs'> &
   Partial<Pick<AudioSettings, 'groups'>>;
 
@@ -11,11 +11,11 @@ export interface OutputWish {
   readonly label?: string | undefined;
   /** 0..1, in whole hundredths. */
   readonly volumeLimit?: number | undefined;
-  /** True if pages leave the output out; else absent. */
+  /** True if the node's pages do not display the output; undefined if they do. */
   readonly hidden?: boolean | undefined;
   /** 0..1. The daemon sets it when the output first appears after a start of the sound server. */
   readonly startVolume?: number | undefined;
-  /** The names of the outputs that belong to this output, if it is a group. */
+  /** The names of the group's outputs, if this output has the name of a configured group. */
   readonly group?: readonly string[] | undefined;
 }
 

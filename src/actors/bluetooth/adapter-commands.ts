@@ -1,5 +1,5 @@
 // Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to
-// the adapter run one after the other. Commands to devices run at the same time.
+// the adapter run one after the other. Commands to devices do not wait for other commands.
 
 import { Timers, within } from '../../host/clock.js';
 import { Turns } from '../../host/turns.js';
@@ -16,20 +16,20 @@ interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
   readonly settings: BluetoothSettings;
   /** Called when BlueZ could not switch the adapter on, because rfkill blocks it. */
   readonly onBlocked: (detail: string) => void;
-  /** Called when pairing mode, the scan, or the connections under way may have changed. */
+  /** Called when pairing mode, the scan, or the attempts to connect devices may have changed. */
   readonly onChange: () => void;
 }
 
 /**
- * A command that has waited longer than this for its turn is not carried out. Its client gets a timeout after
- * 10 s (docs/http-api.md, "Limits").
+ * A command to the adapter waits for the earlier ones. After a wait longer than this, the command is not
+ * carried out, because its client gets a timeout after 10 s (docs/http-api.md, "Limits").
  */
 const TURN_MAX_MS = 9_000;
 
 /**
  * Pairing mode waits at most this long for the services of a device that has paired. BlueZ asks the device
- * for them about two seconds after the pairing. connecting.ts needs no such wait: it calls `Pair`, and BlueZ
- * answers this call only when it knows the services.
+ * for them about two seconds after the pairing. connecting.ts needs no such wait, because it calls `Pair`.
+ * BlueZ answers this call only when BlueZ knows the services.
  */
 const SERVICES_MAX_MS = 5_000;
 
@@ -42,7 +42,7 @@ export class AdapterCommands {
   readonly #pairing: Pairing;
   readonly #timers: Timers<'pairing' | 'scan'>;
   readonly #turns = new Turns();
-  /** True while a command to begin pairing mode or a scan runs. Its first step switches the adapter on. */
+  /** True while the command `pairing_mode` or `scan` runs. The command first switches the adapter on. */
   #isBeginning = false;
 
   constructor(parts: AdapterCommandParts) {
@@ -57,16 +57,15 @@ export class AdapterCommands {
     return this.#pairing.until;
   }
 
-  /** True while a client's command needs the adapter. A device that comes back by itself does not count. */
+  /** True while a client's command needs the adapter. The daemon's own attempts to connect do not count. */
   get isBusy(): boolean {
-    const { isActive } = this.#pairing;
-    return isActive || this.#isBeginning || this.#timers.has('scan') || this.connecting.isAnyRequested;
+    const { isActive: isInPairingMode } = this.#pairing;
+    return isInPairingMode || this.#isBeginning || this.#timers.has('scan') || this.connecting.isAnyRequested;
   }
 
   /**
-   * Returns true if the device with this path may pair and connect now. A device that asks for this in
-   * pairing mode is remembered. So the device may be trusted even if pairing mode ends before BlueZ knows
-   * the device's services.
+   * Returns true if the device with this path may pair and connect now. In pairing mode the device is also
+   * remembered, so that it may be trusted even if pairing mode ends before BlueZ knows the device's services.
    */
   admit(device: string): boolean {
     if (this.#pairing.isActive) this.#pairing.admit(device, { hasPaired: false });
@@ -144,7 +143,7 @@ export class AdapterCommands {
     return bluezRefusal(reply.error, `${address} could not be ${participle}`, DEVICE_FAULTS);
   }
 
-  /** To be called after a change of a paired device. `before` is undefined for a new device. */
+  /** To be called when a paired device has come or changed. `before` is undefined for a new device. */
   pairedDeviceChanged(
     adapter: BluetoothAdapter,
     device: BluetoothDevice,
@@ -152,17 +151,17 @@ export class AdapterCommands {
   ): void {
     if (before?.Paired !== true) this.#onPaired(adapter, device, before);
     const endOfAdmission = this.#pairing.endAdmission(device);
-    // Undefined if the device was not admitted, or if BlueZ does not know its services yet.
+    // The result is undefined in the cases that `Pairing.endAdmission` names.
     if (endOfAdmission === undefined) return;
-    // The first device that pairs ends pairing mode, but only after the call to trust it. Until then BlueZ
-    // asks the agent about the device's services, and the agent would refuse them outside of pairing mode.
+    // The first device that pairs ends pairing mode, but only after the call that trusts the device. Until
+    // then BlueZ asks about the device's services, and the agent allows them only in pairing mode.
     void endOfAdmission.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
   /**
    * A device may pair if pairing mode is active, or was active when the device was admitted, or if a client
    * connects the device. Other devices that have just paired are refused. If `before` is undefined, the
-   * device was paired when it appeared. This pairing may be years old, so it is not refused.
+   * device was paired when it appeared. This pairing may be years old, so the device is not refused.
    */
   #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
     const { isActive: isInPairingMode, leftMs } = this.#pairing;
@@ -192,7 +191,7 @@ export class AdapterCommands {
     this.connecting.adapterLost();
   }
 
-  /** To be called when BlueZ is gone, or the connection to it. */
+  /** To be called when BlueZ or the connection to the bus is gone. */
   bluezLost(): void {
     this.adapterLost();
     this.#pairing.bluezLost();
@@ -202,7 +201,7 @@ export class AdapterCommands {
   async stop({ path }: BluetoothAdapter, withinMs: number): Promise<void> {
     this.#timers.cancelAll();
     const pairingEnd = this.#turns.run(async () => {
-      // A command before this one may have set the timers again.
+      // A command that was queued before this step may have set the timers again.
       this.#timers.cancelAll();
       if (this.#pairing.isActive) await this.#pairing.end(path);
     });
@@ -253,15 +252,15 @@ export class AdapterCommands {
    */
   async #stopPairing({ path, Discoverable, Pairable }: BluetoothAdapter): Promise<Answer> {
     this.#timers.cancel('pairing');
-    const isStillOpen = Discoverable === true || Pairable === true;
-    if (!this.#pairing.isActive && !isStillOpen) return DONE;
+    const isDiscoverableOrPairable = Discoverable === true || Pairable === true;
+    if (!this.#pairing.isActive && !isDiscoverableOrPairable) return DONE;
     const ended = await this.#pairing.end(path);
     if (ended.ok) return DONE;
     this.#parts.publish.log('warn', 'pairing mode could not be ended', { reason: ended.error.kind });
     return bluezRefusal(ended.error, 'Pairing mode could not be ended, and the node may stay visible');
   }
 
-  /** Switches the adapter on first, as pairing mode does. */
+  /** Switches the adapter on first, as `#beginPairing` does. */
   async #scan(path: string): Promise<Answer> {
     const { bluez, settings } = this.#parts;
     const powered = await this.#switchPower(path, 'on');

@@ -47,7 +47,7 @@ export class AutomaticActions {
     });
   }
 
-  /** To be called when the adapter, a device, or a pending command of a client has changed. */
+  /** To be called when the adapter or a device has changed, and when a client's command begins or ends. */
   recheck(): void {
     this.#idle.recheck();
     this.#reconnecting.recheck();
@@ -79,7 +79,7 @@ export class AutomaticActions {
     if (isOfOurAdapter) this.#reconnecting.deviceChanged(path, before, after);
   }
 
-  /** Passes on BlueZ's reason for a disconnection. Other signals have no such reason, and are ignored. */
+  /** If the signal has BlueZ's reason for a disconnection, passes this reason on. Ignores other signals. */
   applyDisconnectReason(signal: Signal): void {
     const [reason] = signalValues(BLUEZ_SIGNALS.disconnected, signal) ?? [];
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);
@@ -108,8 +108,8 @@ export class AutomaticActions {
   }
 
   /**
-   * True while known devices may be connected again. A scan forbids this, even the scan of another program,
-   * which `isBusy` does not know.
+   * True while known devices may be connected again. Every scan forbids this. `isBusy` does not know the
+   * scans of other programs, so `Discovering` is checked, too.
    */
   #mayReconnect(): boolean {
     const { currentAdapter, commands } = this.#parts;
@@ -128,8 +128,8 @@ export class AutomaticActions {
 }
 
 /**
- * True if a sound server serves the adapter's sound. If BlueZ does not name the adapter's services, the
- * function returns true, because nothing then shows that the sound server is missing.
+ * True if a sound server serves the adapter's sound. Also true if BlueZ does not list the adapter's services
+ * (`UUIDs`), because a missing list does not show that the sound server is missing.
  */
 function isSoundServed({ UUIDs }: BluetoothAdapter): boolean {
   return UUIDs === undefined || UUIDs.some(isSoundServerService);

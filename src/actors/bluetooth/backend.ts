@@ -19,7 +19,7 @@ import { BluetoothPublisher, IS_CARRIED_OUT } from './publisher.js';
 import { BluezReading } from './reading.js';
 import { type BluetoothRecords, DeviceOutputs, makeRecords } from './records.js';
 
-/** How long the end of the daemon may wait until pairing mode has ended. */
+/** When the daemon ends, it waits at most this long for the end of pairing mode. */
 const STOP_MAX_MS = 300;
 
 type State =
@@ -38,7 +38,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #outputs = new DeviceOutputs();
   #objects = new BluezObjects();
   #state: State = { kind: 'unavailable', reason: 'not connected yet' };
-  /** True once an adapter was in use. `powerOnStart` is only for the first adapter. */
+  /** True after an adapter has come into use. The setting `powerOnStart` is only for the first adapter. */
   #hasBeenUp = false;
   /** True while a call of `#update` is queued by `#updateSoon`. */
   #isUpdateQueued = false;
@@ -83,12 +83,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   async up(): Promise<void> {
-    const watched = await Promise.all([
+    const watchResults = await Promise.all([
       this.#bus.watch({ sender: BLUEZ_NAME, path_namespace: BLUEZ_PATH }),
       // The signals about added and removed objects have this path.
       this.#bus.watch({ sender: BLUEZ_NAME, path: '/' }),
     ]);
-    if (!watched.every(({ ok }) => ok)) return this.#bus.reconnect('BlueZ cannot be watched');
+    if (!watchResults.every(({ ok }) => ok)) return this.#bus.reconnect('BlueZ cannot be watched');
     this.ownerChanged(BLUEZ_NAME, this.#bus.isRunning(BLUEZ_NAME));
   }
 
@@ -121,7 +121,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const { adapter } = this.#state;
     if (!('address' in command)) {
       const answer = await this.#commands.switchAdapter(adapter, command.do);
-      return this.#answerOncePublished(command, answer);
+      return this.#answerAfterPublication(command, answer);
     }
     const address = command.address.toUpperCase();
     const device = this.#devices().find(({ Address }) => Address === address);
@@ -129,15 +129,15 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       return failure('no-such-device', `There is no device ${JSON.stringify(command.address)}`);
     const answer = await this.#commands.commandDevice(adapter, device, command.do);
     if (answer.ok && command.do === 'disconnect') this.#automatic.leaveDisconnected(device.path);
-    return this.#answerOncePublished(command, answer, address);
+    return this.#answerAfterPublication(command, answer, address);
   }
 
   /**
-   * BlueZ replies before it announces what it has changed. The answer waits for the change, so that a client
-   * that has the answer also finds the change. A command to the adapter has no `address`. Only `connect` is
-   * not in `IS_CARRIED_OUT`, because connecting.ts waits for its outcome.
+   * BlueZ replies before it announces what it has changed. The answer waits until the change is published, so
+   * that a client that has the answer also finds the change in the records. `address` is empty for a command
+   * to the adapter. `IS_CARRIED_OUT` lacks `connect`, because connecting.ts itself waits for that outcome.
    */
-  async #answerOncePublished(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
+  async #answerAfterPublication(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
     const isCarriedOut = IS_CARRIED_OUT[command.do];
     if (answer.ok && isCarriedOut !== undefined)
       await this.#recordPublisher.untilPublished((records) => isCarriedOut(records, address));
@@ -167,7 +167,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return adapter === undefined ? [] : this.#objects.devicesOf(adapter.path);
   }
 
-  /** Takes over the objects that were read. Without an adapter among them the backend is unavailable. */
+  /** Takes over the objects that were read. If they contain no adapter to use, the backend is unavailable. */
   #replaceObjects(objects: BluezObjects): void {
     const before = this.#objects;
     this.#objects = objects;
@@ -183,7 +183,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
    */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);
-    // A signal that changes no object may have the reason of a disconnection.
+    // A signal that changes no object may contain the reason for a disconnection.
     if (change === undefined) this.#automatic.applyDisconnectReason(signal);
     else if (change.before !== undefined || change.after !== undefined) this.#deviceChanged(change);
     else this.#update();
@@ -271,9 +271,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#automatic.end();
     this.#recordPublisher.forget();
     this.#commands.adapterLost();
-    const isKnown = this.#state.kind === 'unavailable' && this.#state.reason === reason;
+    const isAlreadyReported = this.#state.kind === 'unavailable' && this.#state.reason === reason;
     this.#state = { kind: 'unavailable', reason };
-    if (!isKnown) this.#publish.status('connecting', reason);
+    if (!isAlreadyReported) this.#publish.status('connecting', reason);
   }
 
   #currentRecords(): BluetoothRecords | undefined {

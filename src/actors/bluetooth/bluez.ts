@@ -15,7 +15,7 @@ import type { BluetoothAdapter } from './objects.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
 
-/** The parts that `Pairing` and `Connecting` need to send calls to BlueZ. */
+/** `Pairing`, `Connecting` and `setAdapterProperty` use these parts. */
 export interface BluezParts {
   readonly bluez: Bluez;
   readonly clock: Clock;
@@ -23,9 +23,9 @@ export interface BluezParts {
 }
 
 /**
- * The deadline of each call that sets no other deadline (backend.ts). The supervisor gives a whole command
- * 10 s. So if BlueZ hangs, this thread still answers in time, and the client does not get the supervisor's
- * timeout.
+ * backend.ts sets this deadline for each call that has no deadline of its own. The supervisor gives a whole
+ * command 10 s. So if BlueZ hangs, a command of a single call still gets this thread's answer, and not the
+ * supervisor's timeout.
  */
 export const CALL_DEADLINE_MS = 8_000;
 
@@ -79,9 +79,9 @@ export function bluezRefusal(
 }
 
 /**
- * Sets a property of the adapter. After the answer "busy", the call is repeated. BlueZ gives this answer
- * while it is already changing the property. The cause need not be a call of ours, because BlueZ also acts
- * by itself: with `AutoEnable` it switches on a new adapter.
+ * Sets a property of the adapter, and repeats the call after the answer "busy". BlueZ gives this answer while
+ * it is already changing the property. This change can come from BlueZ itself: if its option `AutoEnable` is
+ * set, BlueZ switches on each new adapter.
  */
 export async function setAdapterProperty(
   { bluez, clock }: BluezParts,
@@ -106,17 +106,17 @@ export function blockedDetail({ PowerState }: BluetoothAdapter): string | undefi
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : undefined;
 }
 
-/** Has a folder for each switch of rfkill, with files that everybody may read. */
+/** This folder has a folder for each switch of rfkill. Everybody may read the files of a switch. */
 const RFKILL_FOLDER = '/sys/class/rfkill';
 
 /**
- * The end of a sentence that names what blocks the adapter (`hci0`); undefined if nothing blocks the
- * adapter, or if rfkill cannot be read.
+ * Finds what blocks the adapter with this name, such as `hci0`. The result is the end of a sentence. It is
+ * undefined if nothing blocks the adapter, or if rfkill cannot be read.
  */
-export async function findBlocker(adapter: string): Promise<string | undefined> {
-  const switches = await readdir(RFKILL_FOLDER).catch(() => []);
-  for (const folder of switches) {
-    if ((await readSwitch(folder, 'name')) !== adapter) continue;
+export async function findBlocker(adapterName: string): Promise<string | undefined> {
+  const switchFolders = await readdir(RFKILL_FOLDER).catch(() => []);
+  for (const folder of switchFolders) {
+    if ((await readSwitch(folder, 'name')) !== adapterName) continue;
     if ((await readSwitch(folder, 'hard')) === '1') return 'a switch of the machine (rfkill, hard)';
     if ((await readSwitch(folder, 'soft')) === '1')
       return 'rfkill (soft): run "rfkill unblock bluetooth" as root';
@@ -124,7 +124,7 @@ export async function findBlocker(adapter: string): Promise<string | undefined> 
   return undefined;
 }
 
-/** '' if the file cannot be read. */
+/** Returns '' if the file cannot be read. */
 async function readSwitch(folder: string, file: 'name' | 'hard' | 'soft'): Promise<string> {
   const text = await readFile(`${RFKILL_FOLDER}/${folder}/${file}`, 'utf8').catch(() => '');
   return text.trim();

@@ -1,5 +1,5 @@
-// Pairs and connects a device, for a client or because a known device is to come back. Decides when an
-// attempt has failed.
+// Pairs and connects a device for a client. Connects a known device again for reconnecting.ts. Decides when
+// an attempt to connect has failed.
 
 import { within } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
@@ -42,10 +42,10 @@ interface Attempt {
   readonly outcome: Promise<Answer>;
   /** Ends the attempt at once. BlueZ may answer the calls of the attempt later, or never. */
   readonly abort: (fault: FaultCode, detail: string) => void;
-  /** True once a client has requested this connection. */
+  /** True once a client has requested this attempt, or has joined it. */
   isRequested: boolean;
-  /** True once a client was answered while the outcome was not known. An event then reports the outcome. */
-  isOutcomeDue: boolean;
+  /** True once a client was answered before the outcome was known. An event reports the outcome later. */
+  isReportDue: boolean;
 }
 
 export class Connecting {
@@ -62,14 +62,15 @@ export class Connecting {
     return [...this.#attempts.values()].some(({ isRequested }) => isRequested);
   }
 
-  /** True if a client has requested the attempt under way for the device with this path. */
+  /** True if an attempt for the device with this path is under way, and a client has requested it. */
   isRequestedFor(device: string): boolean {
     return this.#attempts.get(device)?.isRequested === true;
   }
 
   /**
-   * Resolves with the outcome. Several clients that request the connection get the same outcome. After 9 s
-   * the promise resolves with `ok`, and an event reports the outcome later.
+   * Resolves with the outcome, which is the same for all clients that request the connection meanwhile. If
+   * the outcome is not known after 9 s, the promise resolves with `DONE`, and an event reports the outcome
+   * later.
    */
   async connect(device: BluetoothDevice): Promise<Answer> {
     const { Address: address = '' } = device;
@@ -77,15 +78,15 @@ export class Connecting {
     // An unpaired device's services are known only after the pairing, so `#pairAndConnect` checks them.
     if (device.Paired === true && isOnlyForInput(device)) return refusalOfInput(device);
     const attempt = this.#beginOrJoin(device, { isRequested: true });
-    const publishedOutcome = attempt.outcome.then(async (answer) => {
-      if (answer.ok) await untilConnected(address);
-      return answer;
+    const publishedOutcome = attempt.outcome.then(async (outcome) => {
+      if (outcome.ok) await untilConnected(address);
+      return outcome;
     });
     const answer = await within(clock, ANSWER_WITHIN_MS, publishedOutcome);
     if (answer !== undefined) return answer;
     // One report is enough for all clients that wait for the attempt.
-    if (!attempt.isOutcomeDue) void this.#reportOutcome(address, attempt.outcome);
-    attempt.isOutcomeDue = true;
+    if (!attempt.isReportDue) void this.#reportOutcome(address, attempt.outcome);
+    attempt.isReportDue = true;
     return DONE;
   }
 
@@ -100,8 +101,8 @@ export class Connecting {
   }
 
   /**
-   * Connects a paired device without a request of a client, and without the agent, which only a pairing
-   * needs. A client that requests the connection meanwhile gets the same outcome.
+   * Connects a paired device without a request of a client. The attempt needs no agent (pairing.ts), because
+   * the device is paired already. A client that requests the connection meanwhile gets the same outcome.
    */
   reconnect(device: BluetoothDevice): Promise<Answer> {
     return this.#beginOrJoin(device, { isRequested: false }).outcome;
@@ -158,7 +159,7 @@ export class Connecting {
     // `finally` calls its function later, so the attempt is deleted after `set` below has added it.
     const outcome = answer.finally(() => this.#attempts.delete(path));
     void outcome.then(({ ok }) => onProgress(path, ok ? 'succeeded' : 'failed'));
-    const attempt = { outcome, abort, isRequested, isOutcomeDue: false };
+    const attempt = { outcome, abort, isRequested, isReportDue: false };
     this.#attempts.set(path, attempt);
     return attempt;
   }
@@ -181,15 +182,15 @@ export class Connecting {
     const { path, Address: address = '' } = device;
     const outcome = await this.#pairAndConnect(device, signal);
     if (outcome.ok) return outcome.value === 'for input' ? refusalOfInput(device) : DONE;
-    // Without this call BlueZ would go on trying to connect. The call is left out in an aborted attempt,
-    // because it could end the connection of a later attempt.
+    // Without this call BlueZ would go on trying to connect after the timeout. An aborted attempt makes no
+    // such call, because the call could end the connection of a later attempt.
     if (outcome.error.kind === 'timeout' && !signal.aborted) this.#disconnect(path);
     return bluezRefusal(outcome.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 
   /**
-   * Pairs a new device, then connects it. If the pairing shows that the device is only for input, the device
-   * is forgotten and not connected.
+   * Pairs the device if it is not paired yet, then connects it. If this pairing shows that the device is only
+   * for input, the method makes BlueZ forget the device, and does not connect it.
    */
   async #pairAndConnect(
     { path, Paired: isPaired, Adapter: adapter = '' }: BluetoothDevice,
@@ -206,8 +207,8 @@ export class Connecting {
       // BlueZ has learnt the services of the device before it answers `Pair`.
       const pairedDevice = currentDevice(path);
       if (paired.ok && pairedDevice !== undefined && isOnlyForInput(pairedDevice)) {
-        // The attempt does not wait for this call, because the removal would abort the attempt with another
-        // fault.
+        // The attempt does not wait for this call, because the removal would abort the attempt with the fault
+        // `no-such-device`.
         void bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter }).then(({ ok: isForgotten }) =>
           publish.log('info', 'a device that is for input only is not connected', {
             device: path,

@@ -1,4 +1,5 @@
 // Decides when the adapter is switched off: when it has been idle for the time of `bluetooth.idleTimeout`.
+// automatic.ts says what idle means.
 
 import { type Clock, Timers } from '../../host/clock.js';
 

@@ -42,7 +42,7 @@ const PROPERTY_TABLES = {
 } as const;
 
 type BluezInterface = keyof typeof PROPERTY_TABLES;
-/** The properties of one object by interface, such as those of a device and of its battery. */
+/** The properties of one object, by interface. A device and its battery are interfaces of one object. */
 type BluezObject = { readonly [I in BluezInterface]?: PropertyValues<(typeof PROPERTY_TABLES)[I]> };
 
 export interface BluetoothAdapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
@@ -61,8 +61,8 @@ export interface BluetoothDevice extends PropertyValues<typeof DEVICE_PROPERTIES
 }
 
 /**
- * A device before and after a signal. If the signal has changed an adapter and no device, `before` and
- * `after` are undefined.
+ * A device before and after a signal. `before` is undefined for a new device, and `after` for a removed one.
+ * Both are undefined if the changed object is no device, such as an adapter.
  */
 export interface BluezChange {
   readonly path: string;
@@ -84,8 +84,8 @@ export class BluezObjects {
 
   /**
    * The adapter to use; undefined if there is none. If there is a `name`, such as `hci0`, only the adapter
-   * with this name is used. Without a name, the present adapter stays while it scans or has a connection, or
-   * while a client's command needs it (`isBusy`). Otherwise BlueZ's default is used.
+   * with this name is used. Without a name, the present adapter (`presentPath`) stays in use while it scans
+   * or has a connection, or while a client's command needs it (`isBusy`). Otherwise BlueZ's default is used.
    */
   chooseAdapter(
     name: string | undefined,
@@ -135,8 +135,9 @@ export class BluezObjects {
   }
 
   /**
-   * Undefined if the signal concerns none of the kept adapters, devices and batteries. If a kept object
-   * loses an interface, this counts as a change, even if the interface is not kept.
+   * Applies the signal, and returns the change; undefined if the signal concerns none of the kept adapters,
+   * devices and batteries. The loss of any interface of a kept object counts as a change, even if the daemon
+   * does not keep this interface.
    */
   apply(signal: Signal): BluezChange | undefined {
     const { path } = signal;
@@ -159,9 +160,9 @@ export class BluezObjects {
 
   #addInterfaces(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {
     const usedInterfaces: (readonly [BluezInterface, BluezObject[BluezInterface]])[] = [];
-    for (const [name, record] of Object.entries(interfaces))
+    for (const [name, properties] of Object.entries(interfaces))
       if (isUsedInterface(name))
-        usedInterfaces.push([name, readProperties(PROPERTY_TABLES[name], boundedProperties(record))]);
+        usedInterfaces.push([name, readProperties(PROPERTY_TABLES[name], boundedProperties(properties))]);
     const isOverBound = !this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX;
     if (usedInterfaces.length === 0 || isOverBound) return false;
     this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(usedInterfaces) });
@@ -178,7 +179,7 @@ export class BluezObjects {
     const object = this.#objects.get(path);
     if (object === undefined) return false;
     const remaining = Object.entries(object).filter(([name]) => !interfaces.includes(name));
-    // An object stays only while one of its interfaces is left.
+    // An object is kept only while it has a used interface.
     this.#objects.delete(path);
     if (remaining.length > 0) this.#put(path, Object.fromEntries(remaining));
     else this.#foundByScan.delete(path);
@@ -218,13 +219,13 @@ function isUsedInterface(name: string): name is BluezInterface {
  * Bounds the values, because many of them come from devices of strangers. Addresses of a wrong form are left
  * out. Only the services for sound or for input are kept. Long texts are cut.
  */
-function boundedProperties(record: PropertyRecord): PropertyRecord {
-  const properties = Object.entries(record).flatMap(([name, value]) => {
+function boundedProperties(properties: PropertyRecord): PropertyRecord {
+  const bounded = Object.entries(properties).flatMap(([name, value]) => {
     if (name === 'Address' && !isAddress(value)) return [];
     if (name === 'UUIDs' && Array.isArray(value)) return [[name, value.filter(isRelevantService)]];
     return [[name, typeof value === 'string' ? capped(value, TEXT_MAX_UNITS) : value]];
   });
-  return Object.fromEntries(properties);
+  return Object.fromEntries(bounded);
 }
 
 const isAddress = (value: unknown): boolean => typeof value === 'string' && ADDRESS.test(value);
@@ -238,8 +239,8 @@ function validPercentage(value: number | undefined): number | undefined {
 }
 
 /**
- * The number at the end of an adapter's path, such as 0 for `/org/bluez/hci0`. A path without a number comes
- * last.
+ * The number at the end of an adapter's path, such as 0 for `/org/bluez/hci0`; infinity if the path has no
+ * number, so that its adapter comes last.
  */
 function adapterNumber(path: string): number {
   return Number(/\d+$/.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);

@@ -1,5 +1,6 @@
-// Decides which devices may pair (docs/bluetooth.md, "Who may pair"). Begins and ends pairing mode,
-// registers our agent with BlueZ, and trusts or forgets devices that have paired. This file sets no timer.
+// Decides which devices may pair (docs/bluetooth.md, "Who may pair"). Begins and ends pairing mode, and
+// trusts or forgets devices that have paired. Registers our agent, which BlueZ asks about pairings.
+// adapter-commands.ts sets the timer that ends pairing mode.
 
 import { Turns } from '../../host/turns.js';
 import { failed, success } from '../../protocol/actor/result.js';
@@ -26,25 +27,25 @@ const DONE: BusResult<undefined> = success(undefined);
 
 export class Pairing {
   readonly #parts: BluezParts;
-  /** Runs the calls that register and unregister the agent one after the other. */
+  /** Keeps the registration and the unregistration of the agent from overlapping. */
   readonly #turns = new Turns();
-  /** The number of users of the agent: pairing mode, and each connection that a client has requested. */
+  /** The number of holders: pairing mode, and each attempt to connect that began for a client. */
   #agentHolders = 0;
   /**
-   * `unknown`: BlueZ was asked to register the agent, and has not confirmed it. BlueZ may still have the
-   * agent, or get the request late.
+   * `unknown`: the daemon has requested the registration of the agent, and BlueZ has not confirmed it. BlueZ
+   * may have the agent nevertheless, or may get the request late.
    */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
   /** Counts the losses of BlueZ, so that an answer from before the last loss is not used. */
   #bluezLosses = 0;
   /**
-   * The end of pairing mode; undefined while pairing mode is off. `date` is only for the record. The daemon
-   * reckons with the monotonic time, because the date may jump.
+   * The end of pairing mode; undefined while pairing mode is off. Clients get `date`. The daemon itself
+   * reckons with `monotonicMs`, because the date may jump.
    */
   #end: { readonly date: number; readonly monotonicMs: number } | undefined;
   /**
-   * The devices that may pair, by path. A device stays until the daemon has decided whether to trust it. The
-   * value is true once the device has paired.
+   * The admitted devices, by path. They may pair even after the end of pairing mode. The value is true once
+   * the device has paired. `endAdmission` deletes a device when it decides whether to trust the device.
    */
   readonly #admitted = new Map<string, boolean>();
 
@@ -68,8 +69,8 @@ export class Pairing {
   }
 
   /**
-   * Resolves when BlueZ knows the agent, or has refused it. Each call must be followed by a call of
-   * `releaseAgent`, also after a failure.
+   * Registers the agent, unless it is registered already. Each caller must call `releaseAgent` later, even
+   * after a failure.
    */
   holdAgent(): Promise<BusResult<undefined>> {
     const { bluez } = this.#parts;
@@ -123,8 +124,8 @@ export class Pairing {
     this.#end = { date: clock.date() + lastsMs, monotonicMs: clock.monotonic() + lastsMs };
     for (const [property, value] of properties) {
       const reply = await setAdapterProperty(this.#parts, adapter, property, value);
-      // If pairing mode has ended meanwhile, `markEnded` alone may have ended it, which sets no property
-      // back. So `end` is called even then.
+      // `markEnded` may have ended pairing mode meanwhile, and it sets no property back. So `end` is called
+      // even then.
       const hasEndedMeanwhile = !this.isActive;
       if (!reply.ok || hasEndedMeanwhile) {
         await this.end(adapter);
@@ -135,8 +136,8 @@ export class Pairing {
   }
 
   /**
-   * Sets `Discoverable` and `Pairable` to false, even if another program has set them to true. The second
-   * call is made even if the first has failed.
+   * Ends pairing mode. Sets `Discoverable` and `Pairable` to false, even if another program has set them to
+   * true. The method sets `Pairable` even if the call for `Discoverable` has failed.
    */
   async end(adapter: string): Promise<BusResult<undefined>> {
     this.markEnded();
@@ -164,7 +165,7 @@ export class Pairing {
     this.#admitted.clear();
   }
 
-  /** To be called when BlueZ, or the connection to it, is gone, and the agent with it. */
+  /** To be called when BlueZ, or the connection to it, is gone. BlueZ then no longer has the agent. */
   bluezLost(): void {
     this.adapterLost();
     this.#bluezLosses += 1;
@@ -203,8 +204,8 @@ export class Pairing {
   async #trustIf(path: string, isForSound: boolean): Promise<void> {
     const { bluez, publish } = this.#parts;
     // BlueZ asks no agent about the services of a trusted device, so the device may come back by itself.
-    const trusted = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;
-    const isTrusted = isForSound && (await bluez(BLUEZ_METHODS.set, trusted, { path })).ok;
+    const trustArgs = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;
+    const isTrusted = isForSound && (await bluez(BLUEZ_METHODS.set, trustArgs, { path })).ok;
     publish.log('info', 'a device has paired', { device: path, isTrusted });
   }
 
@@ -215,9 +216,9 @@ export class Pairing {
    * display (docs/development/what-we-learnt.md, "BlueZ").
    */
   async refuse(adapter: BluetoothAdapter, { path, Trusted, wasFoundByScan }: BluetoothDevice): Promise<void> {
-    // There are three signs that another program has paired the device: the program has trusted it, has made
-    // the node discoverable, or has found the device by a scan. The scan is no sign while our agent is in
-    // use, because the device may then have paired by means of our agent.
+    // Three facts are evidence that another program has paired the device: the device is trusted, the node
+    // is discoverable, or a scan has found the device. The scan is no evidence while our agent is in use,
+    // because the device may then have paired by means of our agent.
     const isScanEvidence = wasFoundByScan && this.#agentHolders === 0;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;
@@ -228,7 +229,7 @@ export class Pairing {
 }
 
 /**
- * True if BlueZ knows an input service of the device, and no sound service. The node must not connect such a
+ * True if BlueZ knows an input service of the device, and no sound service. A client cannot connect such a
  * device, because BlueZ does not ask the agent about the services when the node begins the connection.
  */
 export function isOnlyForInput({ UUIDs = [] }: BluetoothDevice): boolean {
@@ -250,13 +251,13 @@ export function agentAnswer(call: Signal, admits: (device: string) => boolean): 
     return failed({ name: BLUEZ_ERRORS.unknownObject, text: 'there is no object but the agent' });
   const { authorizeService, requestConfirmation, requestAuthorization, cancel, release } = AGENT_CALLS;
   if (signalValues(cancel, call) !== undefined || signalValues(release, call) !== undefined) return ACCEPTED;
-  const service = signalValues(authorizeService, call);
-  const pairing = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
-  const [device] = service ?? pairing ?? [];
+  const serviceArgs = signalValues(authorizeService, call);
+  const pairingArgs = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
+  const [device] = serviceArgs ?? pairingArgs ?? [];
   // The calls for which `device` is undefined ask the user for a key, or display one.
   if (device === undefined) return rejection('this node has neither keys nor a display');
   if (!admits(device)) return rejection('this node is not in pairing mode');
-  const [, uuid] = service ?? [];
+  const [, uuid] = serviceArgs ?? [];
   const isOtherService = uuid !== undefined && !isSoundService(uuid);
   return isOtherService ? rejection('this node is for sound only') : ACCEPTED;
 }

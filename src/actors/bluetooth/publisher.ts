@@ -8,16 +8,14 @@ import type { BluetoothRecords } from './records.js';
 
 /** One change in BlueZ causes several signals within this time, and becomes one event. */
 const GATHER_MS = 50;
-/**
- * The pause between two events of the adapter and its known devices, so that there are at most four a second.
- */
+/** The shortest pause between two events `bluetooth.updated`: clients get at most four per second. */
 const PAUSE_MS = 250;
-/** The pause between two events of a scan, so that there are at most ten a second. */
+/** The shortest pause between two events `bluetooth.discovered`: clients get at most ten per second. */
 const DISCOVERED_PAUSE_MS = 100;
 /**
- * The longest wait for a published change. BlueZ announces most changes within milliseconds of its reply to
- * the call, but a connection up to 330 ms after the reply. The event follows at most PAUSE_MS after the
- * announcement.
+ * The longest wait for the publication of a change. BlueZ announces most changes a few milliseconds after its
+ * reply to the call, but a connection up to 330 ms after the reply. The event follows at most PAUSE_MS after
+ * the announcement.
  */
 const PUBLISHED_MAX_MS = 1_000;
 
@@ -40,6 +38,7 @@ export const IS_CARRIED_OUT: Readonly<
 };
 
 interface Waiter {
+  /** True if the records contain the state for which the waiter waits. */
   readonly isReached: (records: BluetoothRecords) => boolean;
   readonly stopWaiting: () => void;
 }
@@ -57,11 +56,11 @@ export class BluetoothPublisher {
   /** The addresses of devices that are new in a scan, and still need an event `bluetooth.discovered`. */
   readonly #newlyFound = new Set<string>();
   /** The addresses of other devices that have changed during a scan, and that still need this event. */
-  readonly #foundAgain = new Set<string>();
+  readonly #changedInScan = new Set<string>();
   /**
    * True if the next publication must make the event `bluetooth.updated`, even if the adapter's record has
-   * not changed. An unchanged record is then published in the collection `bluetooth.outcome`, which also
-   * makes the event `bluetooth.updated`.
+   * not changed. An unchanged record is then published in the collection `bluetooth.outcome`, because each
+   * put in this collection makes the event.
    */
   #isOutcomeDue = false;
   readonly #waiters = new Set<Waiter>();
@@ -92,8 +91,8 @@ export class BluetoothPublisher {
     });
     const waiter = { isReached, stopWaiting };
     this.#waiters.add(waiter);
-    // The change may be published already. So `isReached` must be called even if nothing changes any more,
-    // and only `publishNow` calls it.
+    // The change may be published already, and no other change may follow. This call makes `publishNow` call
+    // `isReached` even then.
     this.publishSoon();
     await within(this.#clock, PUBLISHED_MAX_MS, published);
     this.#waiters.delete(waiter);
@@ -134,7 +133,7 @@ export class BluetoothPublisher {
     this.#isOutcomeDue = false;
     this.#deviceTexts.clear();
     this.#newlyFound.clear();
-    this.#foundAgain.clear();
+    this.#changedInScan.clear();
     for (const { stopWaiting } of this.#waiters) stopWaiting();
   }
 
@@ -145,13 +144,13 @@ export class BluetoothPublisher {
     this.#publish.put('bluetooth.devices', address, text);
     if (!isScanning) return;
     if (before === undefined) this.#newlyFound.add(address);
-    else if (!this.#newlyFound.has(address)) this.#foundAgain.add(address);
+    else if (!this.#newlyFound.has(address)) this.#changedInScan.add(address);
   }
 
   #dropDevice(address: string): void {
     this.#deviceTexts.delete(address);
     this.#newlyFound.delete(address);
-    this.#foundAgain.delete(address);
+    this.#changedInScan.delete(address);
     this.#publish.drop('bluetooth.devices', address);
     this.#publish.drop('bluetooth.discovered', address);
   }
@@ -161,11 +160,11 @@ export class BluetoothPublisher {
    * changed only in the strength of their signal.
    */
   #publishDiscovered(): void {
-    const [address] = this.#newlyFound.size > 0 ? this.#newlyFound : this.#foundAgain;
+    const [address] = this.#newlyFound.size > 0 ? this.#newlyFound : this.#changedInScan;
     const text = address === undefined ? undefined : this.#deviceTexts.get(address);
     if (address === undefined || text === undefined) return;
     this.#newlyFound.delete(address);
-    this.#foundAgain.delete(address);
+    this.#changedInScan.delete(address);
     this.#publish.put('bluetooth.discovered', address, text);
     this.#timers.set('discovered', DISCOVERED_PAUSE_MS, () => this.#publishDiscovered());
   }

@@ -1,5 +1,5 @@
-// Reads all objects of BlueZ, and decides when to try again. Signals during a reading may be newer than the
-// reply, so they are queued, and applied after the reply.
+// Reads all objects of BlueZ, and decides when to read them again after a failure. Signals during a reading
+// may be newer than the reply, so they are queued, and applied after the reply.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
@@ -18,7 +18,7 @@ interface ReadingParts {
   readonly bluez: Bluez;
   readonly clock: Clock;
   readonly onRead: (objects: BluezObjects) => void;
-  /** Called after each attempt that fails. */
+  /** Called after each reading that fails. */
   readonly onFailure: (reason: string) => void;
 }
 

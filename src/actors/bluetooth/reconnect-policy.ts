@@ -1,5 +1,5 @@
 // Decides which known devices are to be connected again, and when (docs/bluetooth.md, "Coming back by
-// itself"). This file connects no device and sets no timer.
+// itself"). reconnecting.ts sets the timers, and connects the devices.
 
 import type { Clock } from '../../host/clock.js';
 import { INTENDED_REASONS, isPlayingService, isSoundService } from '../../protocol/dbus/bluez.js';
@@ -7,13 +7,19 @@ import type { BluetoothDevice } from './objects.js';
 
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-/** A connection that has lasted this long is steady: after its loss, the pauses begin with the shortest. */
+/**
+ * A connection that has lasted this long is steady: after its loss, the pauses begin with the shortest. The
+ * time after a change of the sound server (`soundServed`) is equally long.
+ */
 const STEADY_MS = 60_000;
 
-/** The `Icon` in BlueZ of devices that are no loudspeakers, although they may play the sound of others. */
+/** A device with one of these values of `Icon` is no loudspeaker, even if it offers to play sound. */
 const PHONES_AND_COMPUTERS: readonly string[] = ['phone', 'computer'];
 
-/** `true` means all known loudspeakers and headphones; a list means the devices with these addresses. */
+/**
+ * `true` means all paired loudspeakers and headphones, `false` means no device, and a list means the paired
+ * devices with these addresses.
+ */
 export type ReconnectWish = boolean | readonly string[];
 
 /** The attempts to bring one device back. Times are monotonic, in ms. */
@@ -27,8 +33,8 @@ interface Attempts {
   /** When the last connection began; undefined if this is not known (see `#connectionEnded`). */
   connectedAt: number | undefined;
   /**
-   * True after somebody has disconnected the device on purpose, until it is connected again. It may become
-   * true before BlueZ reports the end of the connection, so `#connectionEnded` checks it.
+   * True after somebody has disconnected the device on purpose, until the next connection or `begin`. The
+   * value may become true before BlueZ reports the end of the connection, so `#connectionEnded` checks it.
    */
   isLeftDisconnected: boolean;
 }
@@ -55,16 +61,17 @@ export class ReconnectPolicy {
   /** By the device's path. */
   readonly #attempts = new Map<string, Attempts>();
   /**
-   * The devices whose link may belong to an attempt that fails, by path. BlueZ may end such a link before
-   * or after the failure, and gives the same reason as if somebody had disconnected the device. `under way`:
-   * the attempt has no outcome yet. `failed`: it has failed, and no new connection has begun since then.
+   * The devices, by path, whose connection is not proven: it may belong to an attempt that fails. BlueZ may
+   * end such a connection before or after the failure, and gives the same reason as if somebody had
+   * disconnected the device. `under way`: the attempt has no outcome yet. `failed`: the attempt has failed,
+   * and no new connection has begun since then.
    */
   readonly #unproven = new Map<string, 'under way' | 'failed'>();
   #isSoundServed = true;
   /**
-   * The monotonic times, by the path of the device, until which BlueZ may end the device's link by itself,
-   * because the sound server has gone or come back. BlueZ then gives the same reason as if somebody had
-   * disconnected the device.
+   * Until the monotonic time in this map, BlueZ may end the connection of the device with this path by
+   * itself, because the sound server has gone or come back, or was away when the connection began. BlueZ then
+   * gives the same reason as if somebody had disconnected the device.
    */
   readonly #soundlessUntilMs = new Map<string, number>();
 
@@ -73,11 +80,11 @@ export class ReconnectPolicy {
     this.#clock = clock;
   }
 
-  /** To be called when the adapter has come or was switched on, with all its devices. */
+  /** To be called when the adapter has come or was switched on. `devices` are all devices of the adapter. */
   begin(devices: readonly BluetoothDevice[]): void {
     this.#attempts.clear();
     for (const device of devices)
-      if (this.#shouldReturn(device) && device.Connected !== true) this.#scheduleNow(device.path);
+      if (this.#shouldComeBack(device) && device.Connected !== true) this.#scheduleNow(device.path);
   }
 
   /** To be called when the adapter is gone or off. */
@@ -91,13 +98,13 @@ export class ReconnectPolicy {
     const wasConnected = before?.Connected === true;
     const isConnected = after?.Connected === true;
     const hasConnected = isConnected && !wasConnected;
-    // In the state `failed` no attempt is under way, so a link that begins now is proven at once. A link
-    // that begins in the state `under way` is proven only when the attempt succeeds.
+    // In the state `failed` no attempt is under way, so a connection that begins now is proven at once. A
+    // connection that begins in the state `under way` is proven only when the attempt succeeds.
     const isFirstConnectionSinceFailure = hasConnected && this.#unproven.get(path) === 'failed';
     if (after === undefined || isFirstConnectionSinceFailure) this.#unproven.delete(path);
     if (after === undefined || hasConnected) this.#soundlessUntilMs.delete(path);
     if (hasConnected && !this.#isSoundServed) this.#markSoundless(after);
-    if (after === undefined || !this.#shouldReturn(after)) {
+    if (after === undefined || !this.#shouldComeBack(after)) {
       this.#attempts.delete(path);
       return;
     }
@@ -109,30 +116,30 @@ export class ReconnectPolicy {
 
   /** To be called with BlueZ's reason for a disconnection, before or after `deviceChanged`. */
   disconnected(path: string, reason: string): void {
-    const soundlessUntilMs = this.#soundlessUntilMs.get(path) ?? Number.NEGATIVE_INFINITY;
-    const mayBeUnintended = this.#unproven.has(path) || this.#clock.monotonic() < soundlessUntilMs;
+    const soundlessEndMs = this.#soundlessUntilMs.get(path) ?? Number.NEGATIVE_INFINITY;
+    const mayBeUnintended = this.#unproven.has(path) || this.#clock.monotonic() < soundlessEndMs;
     if (INTENDED_REASONS.includes(reason) && !mayBeUnintended) this.leaveDisconnected(path);
   }
 
   /**
-   * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. If a
-   * link ends within `STEADY_MS` after this call, the sound server may be the cause, so the disconnection
-   * does not count as intended. Afterwards a disconnection may count as intended again, even if the sound
-   * server stays away.
+   * To be called when a sound server begins or ceases to serve the adapter's sound. `devices` are all devices
+   * of the adapter. If a connection ends within `STEADY_MS` after this call, the sound server may be the
+   * cause, so the disconnection does not count as intended. Afterwards a disconnection may count as intended
+   * again, even if the sound server stays away.
    */
   soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
     this.#isSoundServed = isServed;
     if (isServed) {
-      // BlueZ may end the links of the devices in `#soundlessUntilMs` even after the sound server has come
-      // back, so their time begins anew.
-      const until = this.#clock.monotonic() + STEADY_MS;
-      for (const path of this.#soundlessUntilMs.keys()) this.#soundlessUntilMs.set(path, until);
+      // BlueZ may end the connections of the devices in `#soundlessUntilMs` even after the sound server has
+      // come back, so the time of these devices begins anew.
+      const endMs = this.#clock.monotonic() + STEADY_MS;
+      for (const path of this.#soundlessUntilMs.keys()) this.#soundlessUntilMs.set(path, endMs);
       return;
     }
     for (const device of devices) if (device.Connected === true) this.#markSoundless(device);
   }
 
-  /** To be called when an attempt begins or ends, the daemon's own or a client's. */
+  /** To be called when an attempt of the daemon or of a client begins or ends. */
   attemptProgressed(path: string, progress: AttemptProgress): void {
     if (progress === 'begun') this.#unproven.set(path, 'under way');
     else if (progress === 'succeeded') this.#attemptSucceeded(path);
@@ -146,22 +153,22 @@ export class ReconnectPolicy {
   }
 
   /**
-   * To be called when an attempt of the daemon has failed. Returns how many have failed since the last
-   * proven connection; 0 if the device is no longer to be connected.
+   * To be called when an attempt of the daemon has failed. Returns the number of failed attempts since the
+   * last proven connection; 0 if the daemon no longer tries to connect the device.
    */
   attemptFailed(path: string): number {
     const attempts = this.#attempts.get(path);
     if (attempts === undefined || attempts.isLeftDisconnected) return 0;
     attempts.failures += 1;
-    // If the link was up during the attempt, `#connectionBegan` has cleared `dueAt`, and `#connectionEnded`
-    // plans the next attempt. If not, `dueAt` is still the time of this attempt.
+    // If a connection began during the attempt, `#connectionBegan` has cleared `dueAt`, and
+    // `#connectionEnded` plans the next attempt. If not, `dueAt` is still the time of this attempt.
     const { dueAt } = attempts;
     const isStillDue = dueAt !== undefined && dueAt <= this.#clock.monotonic();
     if (isStillDue) this.#scheduleAfterPause(attempts);
     return attempts.failures;
   }
 
-  /** The device whose attempt is due next; undefined if there is none. */
+  /** The attempt that is due next; undefined if none is planned. */
   nextAttempt(): DueAttempt | undefined {
     let next: DueAttempt | undefined;
     for (const [path, { dueAt }] of this.#attempts)
@@ -192,7 +199,7 @@ export class ReconnectPolicy {
     const attempts = this.#attemptsFor(path);
     if (attempts.isLeftDisconnected) return;
     // `connectedAt` is undefined in two cases: the connection began before the last `begin`, or it began
-    // while `#shouldReturn` was false for the device, as during its pairing. Such a connection counts as
+    // while `#shouldComeBack` was false for the device, as during its pairing. Such a connection counts as
     // steady.
     const { connectedAt = Number.NEGATIVE_INFINITY } = attempts;
     const wasSteady = this.#clock.monotonic() - connectedAt >= STEADY_MS;
@@ -215,7 +222,7 @@ export class ReconnectPolicy {
     return this.#attempts.get(path) ?? { ...NO_ATTEMPTS };
   }
 
-  #shouldReturn({ Paired, Address = '', UUIDs = [], Icon = '' }: BluetoothDevice): boolean {
+  #shouldComeBack({ Paired, Address = '', UUIDs = [], Icon = '' }: BluetoothDevice): boolean {
     if (Paired !== true) return false;
     if (typeof this.#wish !== 'boolean') return this.#wish.includes(Address);
     return this.#wish && UUIDs.some(isPlayingService) && !PHONES_AND_COMPUTERS.includes(Icon);

@@ -1,5 +1,5 @@
 // Connects known devices again, one at a time. reconnect-policy.ts decides which device is due. This file
-// waits while pairing mode, a scan or a client's own connection is under way.
+// waits while pairing mode, a scan or a client's attempt to connect is under way.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -11,10 +11,13 @@ interface ReconnectingParts {
   readonly wish: ReconnectWish;
   readonly clock: Clock;
   readonly publish: Pick<Publisher, 'log'>;
-  /** True while the adapter is on, and no pairing mode, scan or client's own connection is under way. */
+  /**
+   * True while the adapter is on, and neither pairing mode nor a scan nor a client's attempt to connect is
+   * under way.
+   */
   readonly isAllowed: () => boolean;
   readonly connect: (device: string) => Promise<Answer>;
-  /** Ends the attempt that is under way. */
+  /** Ends the attempt that is under way, unless a client has requested it, too. */
   readonly giveUp: (device: string) => void;
 }
 
@@ -30,7 +33,7 @@ export class Reconnecting {
     this.#timers = new Timers(parts.clock);
   }
 
-  /** To be called when the adapter has come or was switched on, with all its devices. */
+  /** To be called when the adapter has come or was switched on. `devices` are all devices of the adapter. */
   begin(devices: readonly BluetoothDevice[]): void {
     this.#policy.begin(devices);
   }
@@ -55,7 +58,7 @@ export class Reconnecting {
     this.#policy.soundServed(isServed, devices);
   }
 
-  /** To be called when an attempt begins or ends, the daemon's own or a client's. */
+  /** To be called when an attempt of the daemon or of a client begins or ends. */
   attemptProgressed(path: string, progress: AttemptProgress): void {
     this.#policy.attemptProgressed(path, progress);
   }
@@ -94,8 +97,8 @@ export class Reconnecting {
     this.#attempt = attempt;
     const answer = await connect(path);
     this.#attempt = undefined;
-    // `attemptProgressed` has passed the outcome to the policy already, which is enough for a success. An
-    // aborted attempt does not count as a failure, and stays due.
+    // `attemptProgressed` has passed the outcome to the policy already. The policy needs a second call only
+    // after a failure. An aborted attempt does not count as a failure.
     if (answer.ok) publish.log('info', 'a known device is connected again', { device: path });
     else if (!attempt.isAborted) this.#attemptFailed(path, answer.error.detail);
     this.recheck();

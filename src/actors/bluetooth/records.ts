@@ -12,7 +12,7 @@ import type { BluetoothAdapter, BluetoothDevice } from './objects.js';
  */
 const KNOWN_DEVICES_MAX_BYTES = 64 * 1024;
 
-/** The records of the present state, for clients. */
+/** The records of the present state. The keys of `devices` are addresses. */
 export interface BluetoothRecords {
   readonly bluetooth: BluetoothRecord;
   readonly devices: ReadonlyMap<string, DeviceRecord>;
@@ -40,7 +40,7 @@ export function makeRecords(
     if (address === undefined) continue;
     const record = deviceRecord(device, Discovering, outputs.outputName(address));
     devices.set(address, record);
-    // A device that is not known was only found by a scan, and BlueZ soon forgets it by itself.
+    // A device that is not known was only found by a scan. BlueZ soon forgets such a device by itself.
     const isKnown = Paired === true || Trusted === true || Connected === true;
     if (isKnown) knownDevices.push(record);
   }
@@ -83,17 +83,17 @@ function deviceRecord(
 }
 
 /**
- * The properties of an output that contain the address of its Bluetooth device. The first is PipeWire's. The
- * second is PulseAudio's; if the output has no Bluetooth device, this property has another text.
+ * One of these properties of an output contains the address of the output's Bluetooth device: the first in
+ * PipeWire, the second in PulseAudio. If the output has no Bluetooth device, the second has another text.
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 /** A text that is an address, such as `AA:BB:CC:DD:EE:FF`. */
 const WHOLE_ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 
 /**
- * The name of an output that plays to a Bluetooth device. PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer
- * versions `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio: `bluez_sink.AA_...`.
- * A letter or digit directly after the last pair means that the text is no address.
+ * The name of an output that plays to a Bluetooth device: `bluez_output.AA_BB_CC_DD_EE_FF.1` in PipeWire,
+ * `bluez_output.AA:BB:CC:DD:EE:FF` in newer versions of PipeWire, `bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink` in
+ * PulseAudio. If a letter or digit directly follows the sixth byte, the name contains no address.
  */
 const BLUEZ_OUTPUT_NAME = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
 
@@ -130,7 +130,7 @@ function byPrecedence(one: DeviceOutput, other: DeviceOutput): number {
   return one.name < other.name ? -1 : 1;
 }
 
-/** Finds the output that belongs to a device: by the output's properties, then by its name. */
+/** Finds the output that belongs to a device: by the output's properties, or else by the output's name. */
 export class DeviceOutputs {
   /** The outputs that have a Bluetooth device, by the keys of their records. */
   readonly #outputs = new Map<string, DeviceOutput>();
@@ -143,7 +143,7 @@ export class DeviceOutputs {
     const before = JSON.stringify([...this.#outputs]);
     if (isWhole) this.#outputs.clear();
     for (const change of changes) {
-      // A text without any address is not parsed, because most outputs have none, and change often.
+      // Only a text with an address is parsed. Most outputs have no address, and their records change often.
       const mayHaveDevice = change.kind === 'put' && CONTAINED_ADDRESS.test(change.json);
       const output = mayHaveDevice ? deviceOutput(JSON.parse(change.json) as OutputRecord) : undefined;
       if (output === undefined) this.#outputs.delete(change.key);

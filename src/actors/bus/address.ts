@@ -1,5 +1,5 @@
-// Decides which unix sockets are tried for the user's bus and for the system's bus. Their addresses are in
-// the environment (D-Bus Specification, "Server Addresses"). Pure.
+// Decides which unix sockets are tried for the user's bus and for the system's bus. The addresses of both
+// buses are in the environment (D-Bus Specification, "Server Addresses"), or have a default. Pure.
 
 import { runtimeDirectory, type Variables } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -9,8 +9,8 @@ import { percentDecodedText } from '../text.js';
 export type BusPaths = Result<readonly string[], string>;
 
 /**
- * Stands for the socket `bus` in the runtime folder. With `unix:path=`, the folder's path would have to be
- * percent-encoded.
+ * The default address of the user's bus. It stands for the socket `bus` in the runtime folder. After
+ * `unix:path=` the folder's path would have to be percent-encoded.
  */
 const RUNTIME_ADDRESS = 'unix:runtime=yes';
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
@@ -55,8 +55,8 @@ function parseAddresses(list: string, runtimeFolder: string): BusPaths {
 }
 
 /**
- * The paths of the user's session bus. The path of the system's bus is left out, because units must not be
- * changed there (docs/security.md, "What the daemon defends").
+ * The paths of the user's session bus. A path among them that leads to the system's bus is left out, because
+ * the units of the system must not be changed (docs/security.md, "What the daemon defends").
  */
 export function userBusPaths(env: Variables, uid: number): BusPaths {
   const runtimeFolder = runtimeDirectory(env, uid);

@@ -1,5 +1,6 @@
-// Keeps an actor connected to a bus, and decides which calls it may make. Each bus allows one effect, such
-// as a change of units. Calls with another effect do not compile, and are refused at run time.
+// Keeps an actor connected to a bus, and decides which calls the actor may make. A `Bus` allows calls without
+// an effect, and calls with one effect, such as a change of units. The compiler refuses calls with another
+// effect, and `Bus.call` refuses them once more at run time.
 
 import { backoffMs } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -37,44 +38,51 @@ const CALL_DEADLINE_MS = 8_000;
 const STEADY_MS = 10_000;
 
 /**
- * The actor that uses a bus. The connection is given up if `up` rejects, or if `signal`, `called` or
- * `ownerChanged` throws.
+ * The actor that uses a bus. The connection ends if `up` rejects, or if `signal`, `called` or `ownerChanged`
+ * throws.
  */
 export interface BusOwner {
   /**
-   * There is a new connection, on which nothing is watched yet. The owner watches, subscribes and reads
-   * everything, and resolves when it has done so.
+   * There is a new connection, which has no subscriptions yet. The actor subscribes to signals (`Bus.watch`)
+   * and reads everything. The promise resolves when both are done.
    */
   up(): Promise<void>;
   /**
-   * The bus is lost or cannot be reached. Further attempts that fail for the same reason are not reported.
-   * Must not throw.
+   * The connection is lost, or no bus can be reached. Further attempts that fail for the same reason are not
+   * reported. This method must not throw.
    */
   down(reason: string): void;
-  /** A signal from the owner of a watched name, or from the bus itself. May come before `up` resolves. */
+  /**
+   * A signal from the program that owns a watched name, or from the bus itself. A watched name is the
+   * `sender` of a subscription. Signals may come before `up` resolves.
+   */
   signal(signal: Signal): void;
   /**
-   * A call to us from the owner of a watched name. Without this function, or if it returns undefined, the
-   * caller gets no answer.
+   * A call to us from the program that owns a watched name. Without this function, or if it returns
+   * undefined, the caller gets no answer.
    */
   called?(call: Signal): CallVerdict | undefined;
   /**
-   * A watched name has a new owner, or none. The watches stay, but a new owner does not know us. A new
-   * systemd, for example, sends signals only after a new call of `Subscribe`.
+   * A watched name now belongs to another program, or to no program. The subscriptions stay, but the new
+   * program does not know us. A new systemd, for example, sends signals only after a new call of its method
+   * `Subscribe`.
    */
   ownerChanged?(name: string, isOwned: boolean): void;
 }
 
 export interface BusOptions extends Partial<Bounds> {
-  /** Called before each attempt. By default the paths come from the process's environment. */
+  /** Called before each attempt to connect. By default the paths come from the process's environment. */
   readonly paths?: () => BusPaths;
-  /** The wait in ms before the attempt with this number, from 0. By default `backoffMs` of clock.ts. */
+  /**
+   * The wait in ms before an attempt to connect. The first attempt has the number 0. The default is
+   * `backoffMs` of clock.ts.
+   */
   readonly backoffMs?: (attempt: number) => number;
   readonly callDeadlineMs?: number;
 }
 
 export interface BusCallOptions {
-  /** The path of the object, for methods whose table row has none. */
+  /** The path of the object, for a method whose row in protocol/dbus has no path. */
   readonly path?: string;
   readonly deadlineMs?: number;
 }
@@ -85,23 +93,23 @@ export class Bus<E extends Effect> {
   readonly #effect: E;
   readonly #paths: () => BusPaths;
   readonly #options: BusOptions;
-  readonly #owner: BusOwner;
+  readonly #actor: BusOwner;
   #connection: BusConnection | undefined;
-  /** The watched objects and names of this connection. */
+  /** The subscriptions on one connection. `#onLost` replaces them, because the next connection has none. */
   #watches = this.#newWatches();
   /** Counts the attempts to connect since the last steady connection. */
   #attempts = 0;
   #attemptTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
-  /** The reason of the last call of `down`; undefined again when the owner has a connection. */
+  /** The reason in the last call of `down`. Undefined at first, and while the actor has a connection. */
   #reportedReason: string | undefined;
 
-  constructor(effect: E, options: BusOptions, owner: BusOwner) {
+  constructor(effect: E, options: BusOptions, actor: BusOwner) {
     this.#effect = effect;
     const busPaths = USER_BUS_EFFECTS.includes(effect) ? userBusPaths : systemBusPaths;
     this.#paths = options.paths ?? (() => busPaths(process.env, process.getuid?.() ?? 0));
     this.#options = options;
-    this.#owner = owner;
+    this.#actor = actor;
     this.#scheduleAttempt();
   }
 
@@ -121,7 +129,7 @@ export class Bus<E extends Effect> {
     if (path === undefined) return localError(`${member} needs a path`);
     if (this.#connection === undefined) return CLOSED;
     const deadlineMs = options.deadlineMs ?? this.#options.callDeadlineMs ?? CALL_DEADLINE_MS;
-    const call = {
+    const methodCall = {
       destination: method.destination,
       path,
       interface: method.interface,
@@ -129,7 +137,7 @@ export class Bus<E extends Effect> {
       signature: method.in,
       values: args,
     };
-    const outcome = await this.#connection.call(call, deadlineMs);
+    const outcome = await this.#connection.call(methodCall, deadlineMs);
     if (!outcome.ok) return outcome;
     const { signature: actualSignature, values } = outcome.value;
     if (actualSignature !== method.out)
@@ -141,7 +149,7 @@ export class Bus<E extends Effect> {
   }
 
   /**
-   * Subscribes to signals on this connection. On the next connection the owner's `up` must subscribe again.
+   * Subscribes to signals on this connection. On the next connection the actor's `up` must subscribe again.
    */
   watch(match: Match): Promise<BusResult<undefined>> {
     return this.#watches.watch(match);
@@ -161,12 +169,12 @@ export class Bus<E extends Effect> {
     return this.#watches.unwatch(match);
   }
 
-  /** Drops a connection that the owner cannot use. A new one is made after the back-off. */
+  /** Ends a connection that the actor cannot use. `Bus` makes a new one after the back-off. */
   reconnect(reason: string): void {
     this.#connection?.lose(reason);
   }
 
-  /** Ends the bus for ever. No method of the owner is called any more. */
+  /** Ends the connection, and makes no new one. No method of the actor is called any more. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#attemptTimer);
@@ -181,7 +189,7 @@ export class Bus<E extends Effect> {
     const attempt = this.#attempts;
     const waitMs = this.#options.backoffMs?.(attempt) ?? backoffMs(attempt, Math.random());
     this.#attempts += 1;
-    // Even a wait of 0 needs the timer, so that the constructor returns before the owner is called.
+    // Even a wait of 0 needs the timer, so that the constructor returns before the actor is called.
     this.#attemptTimer = setTimeout(() => void this.#connect(), waitMs);
   }
 
@@ -192,7 +200,7 @@ export class Bus<E extends Effect> {
     else await this.#useConnection(result.value);
   }
 
-  /** The connection at the first path where a bus greets us, or else the error of the last path. */
+  /** The connection at the first path where a bus answers, or else the error of the last path. */
   async #tryPaths(): Promise<ConnectResult> {
     const paths = this.#paths();
     if (!paths.ok) return paths;
@@ -203,7 +211,7 @@ export class Bus<E extends Effect> {
       result = await connectBus(path, bounds, {
         signal: (signal) => this.#onSignal(signal),
         called: (call) =>
-          this.#watches.isWatchedOwner(call.sender) ? this.#owner.called?.(call) : undefined,
+          this.#watches.isWatchedOwner(call.sender) ? this.#actor.called?.(call) : undefined,
         lost: (reason) => this.#onLost(reason, performance.now() - triedAt),
       });
       if (result.ok) break;
@@ -212,13 +220,13 @@ export class Bus<E extends Effect> {
   }
 
   async #useConnection(connection: BusConnection): Promise<void> {
-    // If the connection was lost since the greeting, `#onLost` has already scheduled the next attempt.
+    // If the connection has been lost since the bus answered, `#onLost` has already scheduled an attempt.
     if (!connection.isOpen) return;
     this.#connection = connection;
-    // The owner now has a connection, so its loss must be reported even if the last reason was the same.
+    // The loss of this connection must be reported, even if the last call of `down` had the same reason.
     this.#reportedReason = undefined;
     try {
-      await this.#owner.up();
+      await this.#actor.up();
     } catch (error) {
       connection.lose(errorText(error));
     }
@@ -236,7 +244,7 @@ export class Bus<E extends Effect> {
     if (this.#isStopped) return;
     if (this.#reportedReason !== reason) {
       this.#reportedReason = reason;
-      this.#owner.down(reason);
+      this.#actor.down(reason);
     }
     this.#scheduleAttempt();
   }
@@ -244,18 +252,18 @@ export class Bus<E extends Effect> {
   #onSignal(signal: Signal): void {
     const isFromBus = signal.sender === BUS_NAME;
     if (!isFromBus && !this.#watches.isWatchedOwner(signal.sender)) return;
-    // The bus sends us a signal about each name that we get or lose, even if nobody has subscribed to it.
+    // The bus sends us a signal about each name that we get or lose, even without a subscription.
     const isAboutOwnName = signal.member === 'NameAcquired' || signal.member === 'NameLost';
     if (isFromBus && isAboutOwnName) return;
     if (isFromBus) this.#updateOwnerOfName(signal);
-    this.#owner.signal(signal);
+    this.#actor.signal(signal);
   }
 
   #updateOwnerOfName(signal: Signal): void {
     const change = signalValues(NAME_OWNER_CHANGED, signal);
     if (change === undefined) return;
-    const [name, , owner] = change;
-    const isWatched = this.#watches.setOwner(name, owner);
-    if (isWatched) this.#owner.ownerChanged?.(name, owner !== '');
+    const [name, , newOwner] = change;
+    const isWatched = this.#watches.setOwner(name, newOwner);
+    if (isWatched) this.#actor.ownerChanged?.(name, newOwner !== '');
   }
 }

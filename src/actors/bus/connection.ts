@@ -1,5 +1,5 @@
-// Keeps one connection to a message bus, and decides when it is lost. Only this file and values.ts use
-// dbus-next.
+// Keeps one connection to a message bus, and decides when this connection is lost. Only this file and
+// values.ts use dbus-next.
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
@@ -16,8 +16,8 @@ const PENDING_MAX_CALLS = 256;
 export const BOUNDS = {
   connectDeadlineMs: 2_000,
   /**
-   * A larger message is skipped. A reply to GetAll has less than 20 kB, a list of a thousand units 200 kB. A
-   * bus forwards up to 60 MiB (docs/development/what-we-learnt.md, "dbus-next").
+   * A larger message is skipped. A reply to GetAll has less than 20 kB, and a list of a thousand units has
+   * 200 kB. A bus forwards messages of up to 60 MiB (docs/development/what-we-learnt.md, "dbus-next").
    */
   messageMaxBytes: 4 << 20,
   /**
@@ -41,7 +41,10 @@ export interface ConnectionHooks {
    * A call to us, which has the form of a `Signal`. The caller gets no answer if this returns undefined.
    */
   called(call: Signal): CallVerdict | undefined;
-  /** Called once, when a connection that was greeted is lost. All calls have been settled by then. */
+  /**
+   * Called once, when the connection is lost after the greeting (the bus's reply to our call of `Hello`). All
+   * pending calls have been settled by then.
+   */
   lost(reason: string): void;
 }
 
@@ -58,15 +61,16 @@ type BusReply = Pick<Signal, 'signature' | 'values'>;
  */
 interface PrivateParts {
   readonly stream: Socket;
-  /** The handlers of replies, by serial. dbus-next deletes a handler only when its reply comes. */
-  readonly replies: Record<number, (reply: Message) => void>;
-  /** Has `_nameOwners`: the names that were called or have changed their owner. */
-  readonly fields: { _nameOwners?: unknown };
+  /** The handlers of replies, by the call's serial. dbus-next deletes a handler only when a reply comes. */
+  readonly replyHandlers: Record<number, (reply: Message) => void>;
+  /** The bus itself. `_nameOwners` has the names that we have called, and those whose owner has changed. */
+  readonly busWithNames: { _nameOwners?: unknown };
 }
 
 /**
- * dbus-next would remember for ever each name that was called or has changed its owner. This memory serves
- * only dbus-next's proxies and names of our own, and we have neither.
+ * Takes the place of `_nameOwners`, and ignores all assignments. Otherwise dbus-next would remember these
+ * names for ever. Only dbus-next's proxies and well-known names of our own need this memory, and we have
+ * neither.
  */
 const REMEMBERS_NO_NAMES: object = new Proxy({}, { set: () => true });
 
@@ -78,14 +82,14 @@ const BUS_CLOSED = 'the bus closed the connection';
 function privateParts(bus: MessageBus): PrivateParts {
   const fields = bus as unknown as {
     readonly _connection?: { readonly stream?: unknown };
-    readonly _methodReturnHandlers?: PrivateParts['replies'];
+    readonly _methodReturnHandlers?: PrivateParts['replyHandlers'];
     _nameOwners?: unknown;
   };
   const stream = fields._connection?.stream;
-  const replies = fields._methodReturnHandlers;
+  const replyHandlers = fields._methodReturnHandlers;
   const hasNames = typeof fields._nameOwners === 'object';
-  if (hasNames && stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function')
-    return { stream, replies, fields };
+  if (hasNames && stream instanceof Socket && typeof replyHandlers?.[HELLO_SERIAL] === 'function')
+    return { stream, replyHandlers, busWithNames: fields };
   // Nobody will use this bus, but without a listener its errors would end the thread.
   bus.on('error', () => undefined);
   throw new Error('this version of dbus-next is not the one that tonearm was made for');
@@ -102,15 +106,16 @@ export async function connectBus(
 ): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
   try {
-    // Only EXTERNAL is used. DBUS_COOKIE_SHA1, which dbus-next would try next, reads files in a home
-    // directory that may not exist.
+    // Only the authentication method EXTERNAL is used. dbus-next would try DBUS_COOKIE_SHA1 next, which reads
+    // files in the home directory. This directory may not exist.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
-    parts.fields._nameOwners = REMEMBERS_NO_NAMES;
+    parts.busWithNames._nameOwners = REMEMBERS_NO_NAMES;
     skipBadMessages(parts.stream, messageMaxBytes);
-    // This call replaces `stream.read`, and must come before `new BusConnection`, whose `PausableReading`
-    // replaces it once more. The newer `read` does not call the older one during a pause, so a message that
-    // waits because of a pause does not count as late. `connection` is set when a timer calls the function.
+    // `reportLateMessages` replaces `stream.read`. `new BusConnection` must come later, because its
+    // `PausableReading` replaces `stream.read` once more. During a pause the newer `read` does not call the
+    // older one, so a message that waits because of a pause does not count as late. The callback uses
+    // `connection`, which is set before a timer calls the callback.
     reportLateMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
@@ -132,7 +137,7 @@ export class BusConnection {
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
   readonly #reading: PausableReading;
-  /** The functions that settle the calls without an answer, one for each call. */
+  /** The functions that settle the unanswered calls: one function for each call. */
   readonly #pending = new Set<(outcome: BusResult<BusReply>) => void>();
   /** Resolves when the bus has answered our Hello. Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
@@ -148,7 +153,7 @@ export class BusConnection {
     const { stream } = parts;
     this.#signals = new SignalPortions(
       (message) => this.#passOn(message),
-      // dbus-next reads on at this event (`PausableReading` in stream-guard.ts).
+      // dbus-next continues to read at this event (`PausableReading` in stream-guard.ts).
       () => stream.emit('readable'),
     );
     this.#reading = new PausableReading(stream, () => this.#signals.isFull);
@@ -159,7 +164,7 @@ export class BusConnection {
     bus.on('message', (message) => this.#onMessage(message));
     bus.addMethodHandler((message: Message) => {
       this.#answer(message);
-      // After false, dbus-next would answer the call itself, and would read files for an introspection.
+      // After false, dbus-next would answer the call itself. For `GetMachineId` it would read a file.
       return true;
     });
   }
@@ -183,7 +188,7 @@ export class BusConnection {
       const settle = (outcome: BusResult<BusReply>): void => {
         if (!this.#pending.delete(settle)) return;
         clearTimeout(timer);
-        if (message.serial !== null) delete this.#parts.replies[message.serial];
+        if (message.serial !== null) delete this.#parts.replyHandlers[message.serial];
         resolve(outcome);
       };
       this.#pending.add(settle);
@@ -199,16 +204,16 @@ export class BusConnection {
   lose(reason: string): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    // dbus-next's own `disconnect` fails before the handshake is over.
+    // dbus-next's own `disconnect` would end only our side of the stream.
     this.#parts.stream.destroy();
     for (const settle of [...this.#pending]) settle(CLOSED);
     this.#reportLoss(reason);
   }
 
   /**
-   * Ends the connection if the bus has not greeted us yet. A later error needs no action, because it has
-   * one of two causes. If the stream has ended, the event `end` or `close` comes, too. If dbus-next has
-   * refused a message, the connection goes on; if this message is a reply, its call ends at the deadline.
+   * Ends the connection if the bus has not greeted us yet. A later error has one of two causes, and neither
+   * needs an action here. If the stream has ended, the event `end` or `close` comes, too. If dbus-next has
+   * refused a message, the connection goes on. A call whose reply was refused ends at its deadline.
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;
@@ -219,15 +224,16 @@ export class BusConnection {
   }
 
   /**
-   * Resolves at the reply to our Hello. dbus-next does not get an error reply, because it would then reject
-   * a promise that nobody handles. That rejection would end the thread.
+   * Resolves at the reply to our Hello. If the reply is an error, the connection ends, and dbus-next does not
+   * get the reply. With such a reply dbus-next would reject a promise that nobody handles, and the rejection
+   * would end the thread.
    */
   #greeting(): Promise<void> {
-    const { replies } = this.#parts;
-    const handleHelloReply = replies[HELLO_SERIAL];
+    const { replyHandlers } = this.#parts;
+    const handleHelloReply = replyHandlers[HELLO_SERIAL];
     return new Promise((resolve, reject) => {
       this.#reportLoss = (reason) => reject(new Error(reason));
-      replies[HELLO_SERIAL] = (reply) => {
+      replyHandlers[HELLO_SERIAL] = (reply) => {
         if (reply.type !== MessageType.METHOD_RETURN)
           return this.lose(`the bus refused the greeting: ${reply.errorName ?? 'no name'}`);
         handleHelloReply?.(reply);
@@ -239,7 +245,7 @@ export class BusConnection {
   }
 
   #onMessage(message: Message): void {
-    // dbus-next emits a message directly after reading it, so the last message read is this one.
+    // dbus-next emits a message directly after it has read this message, so the size is that of `message`.
     if (message.type === MessageType.SIGNAL && this.#isOpen)
       this.#signals.add(message, this.#reading.lastMessageBytes);
   }
@@ -249,7 +255,7 @@ export class BusConnection {
     try {
       this.#hooks.signal(toSignal(message));
     } catch (error) {
-      // The owner's state may be wrong now. On a new connection it reads everything again.
+      // The actor's state may be wrong now. On a new connection the actor reads everything again.
       this.lose(`a signal could not be handled: ${errorText(error)}`);
     }
   }

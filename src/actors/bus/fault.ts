@@ -31,7 +31,7 @@ const QUOTED_MAX_CHARACTERS = 200;
 
 /**
  * The bus's errors for a peer that is absent, that left before its reply, or that could not be started. An
- * example is `org.freedesktop.DBus.Error.Spawn.ServiceNotFound`.
+ * example of the last kind is `org.freedesktop.DBus.Error.Spawn.ServiceNotFound`.
  */
 const ABSENCE_NAMES =
   /^org\.freedesktop\.DBus\.Error\.(?:(?:ServiceUnknown|NameHasNoOwner|NoReply|Disconnected)$|Spawn\.)/;
@@ -61,13 +61,13 @@ export function busErrorText(error: BusError): string {
 }
 
 /**
- * The answer to a command whose call failed. `problem` is the beginning of a sentence; the reason follows.
+ * The answer to a command whose call failed. `summary` is the beginning of a sentence; the reason follows.
  */
-export function busFault(error: BusError, problem: string, overrides: FaultOverrides = {}) {
+export function busFault(error: BusError, summary: string, overrides: FaultOverrides = {}) {
   // An error without a text has its name as the reason already.
   const hasText = error.kind === 'dbus' && shortLine(error.text) !== '';
   const nameSuffix = hasText ? ` (${shortLine(error.name)})` : '';
-  return failure(busFaultCode(error, overrides), `${problem}: ${busErrorText(error)}${nameSuffix}`);
+  return failure(busFaultCode(error, overrides), `${summary}: ${busErrorText(error)}${nameSuffix}`);
 }
 
 function busFaultCode(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {

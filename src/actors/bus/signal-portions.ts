@@ -1,14 +1,14 @@
-// Decides how many signals of a bus are passed on in one turn. Other work of the thread waits for one portion
-// at most. Signals keep their order, but a reply may overtake them.
+// Decides how many signals of a bus are passed on in one turn. These signals are a portion. Other work of the
+// thread waits for at most one portion. Signals keep their order, but a reply may overtake them.
 
 /**
- * How many signals are passed on in one turn of the event loop. An actor takes some hundredths of a
- * millisecond for each.
+ * At most this many signals are passed on in one turn of the event loop. An actor takes some hundredths of a
+ * millisecond for each signal.
  */
 const PORTION_SIGNALS = 64;
 /**
- * While this many bytes of signals wait, nothing is read from the bus, not even a reply. The bus keeps its
- * messages meanwhile. A signal of BlueZ has about 200 bytes.
+ * While the waiting signals have at least this many bytes, nothing is read from the bus, not even a reply.
+ * The bus keeps its messages meanwhile. A signal of BlueZ has about 200 bytes.
  */
 const WAITING_MAX_BYTES = 1 << 20;
 
@@ -21,7 +21,7 @@ export class SignalPortions<Signal> {
   #leftInTurn = PORTION_SIGNALS;
   #nextTurn: NodeJS.Immediate | undefined;
 
-  /** `onNotFull` is called when `isFull` has become false, so that the owner can read from the bus again. */
+  /** `onNotFull` is called when `isFull` has become false, so that the bus can be read again. */
   constructor(passOn: (signal: Signal) => void, onNotFull: () => void) {
     this.#passOn = passOn;
     this.#onNotFull = onNotFull;
@@ -48,8 +48,8 @@ export class SignalPortions<Signal> {
     const wasFull = this.isFull;
     const portion = this.#waitingSignals.splice(0, PORTION_SIGNALS);
     this.#leftInTurn = PORTION_SIGNALS - portion.length;
-    // `#leftInTurn` is too small for the next turn after a portion, so that turn must set it anew, even if
-    // no signal waits then.
+    // A portion makes `#leftInTurn` smaller. So the next turn must set `#leftInTurn` anew, even if no signal
+    // waits then.
     this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#passPortionOn()) : undefined;
     for (const { signal, bytes } of portion) {
       this.#waitingBytes -= bytes;

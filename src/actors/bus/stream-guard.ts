@@ -1,4 +1,4 @@
-// Guards dbus-next against bad messages from the bus, and can pause dbus-next's reading. This file replaces
+// Skips bad messages from the bus, reports late ones, and can pause dbus-next's reading. This file replaces
 // methods of the connection's stream. It knows how dbus-next reads this stream, but not what messages
 // contain.
 
@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 const HEADER_BYTES = 16;
 
 /**
- * Skips each message that dbus-next cannot take, or that is larger than `messageMaxBytes`. Anybody may send
+ * Skips each message at which dbus-next throws, or that is larger than `messageMaxBytes`. Anybody may send
  * such a message over the system bus, and it must end neither the thread nor the connection.
  */
 export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
@@ -29,7 +29,7 @@ export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
   // For each message the parser calls `read` twice: for the 16 bytes of the header, and for the rest in one
   // piece.
   const read = stream.read.bind(stream);
-  /** The bytes of the present message that have been read and dropped. */
+  /** The number of bytes that have been skipped of the present message; 0 if this message is not skipped. */
   let skippedBytes = 0;
   stream.read = (size?: number): unknown => {
     if (size === undefined || size <= messageMaxBytes) return read(size);
@@ -39,8 +39,8 @@ export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
     if (chunk instanceof Buffer) skippedBytes += chunk.length;
     if (skippedBytes < size) return null;
     skippedBytes = 0;
-    // dbus-next takes the empty buffer for a message without fields, and refuses it with an event `error`.
-    // After the greeting this event does not end the connection (`#onError` in connection.ts).
+    // For dbus-next the empty buffer is a message without fields. dbus-next refuses it with an event `error`.
+    // After the bus's reply to Hello, this event does not end the connection (`#onError` in connection.ts).
     return Buffer.alloc(0);
   };
 }
@@ -66,8 +66,8 @@ export function reportLateMessages(stream: Socket, deadlineMs: number, onLate: (
       if (hasBegun) timer ??= setTimeout(onLate, deadlineMs);
       return null;
     }
-    // The rest of a message may have the size of a header, so the size alone does not decide. A header
-    // does not stop the timer, because the rest must come in time, too.
+    // The rest of a message may have the size of a header, so the size alone does not show that the bytes
+    // are a header. A header does not stop the timer, because the rest must come in time, too.
     const isHeader = size === HEADER_BYTES && !isInMessage;
     isInMessage = isHeader;
     if (!isInMessage) clearTimer();
@@ -77,24 +77,27 @@ export function reportLateMessages(stream: Socket, deadlineMs: number, onLate: (
 }
 
 /**
- * Gives dbus-next nothing to read while `isPaused` returns true. dbus-next reads on at the next event
- * `readable`.
+ * Gives dbus-next nothing to read while `isPaused` returns true. dbus-next continues to read at the next
+ * event `readable`.
  */
 export class PausableReading {
-  #lastBytes = 0;
+  #lastReadBytes = 0;
 
   constructor(stream: Socket, isPaused: () => boolean) {
     const read = stream.read.bind(stream);
     stream.read = (size?: number): unknown => {
       if (isPaused()) return null;
       const bytes: unknown = read(size);
-      if (bytes instanceof Buffer) this.#lastBytes = bytes.length;
+      if (bytes instanceof Buffer) this.#lastReadBytes = bytes.length;
       return bytes;
     };
   }
 
-  /** The size in bytes of the message that dbus-next has parsed last, without its fixed header. */
+  /**
+   * The size in bytes of the message that dbus-next is emitting, without the message's fixed header. Valid
+   * only while dbus-next emits the message.
+   */
   get lastMessageBytes(): number {
-    return this.#lastBytes;
+    return this.#lastReadBytes;
   }
 }

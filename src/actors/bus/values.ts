@@ -1,4 +1,4 @@
-// Converts the arguments of calls into dbus-next's form, and the values of replies and signals into ours.
+// Converts the arguments of our calls into dbus-next's form, and the values of received messages into ours.
 
 import { Variant } from 'dbus-next';
 import type { VariantValue } from '../../protocol/dbus/method.js';
@@ -31,7 +31,7 @@ export function plainValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(plainValue);
   // A dictionary with the key `__proto__` may have a Variant or a Buffer as its prototype (see
-  // `dictionaryEntries`). `instanceof` would take such a dictionary for a Variant or a Buffer.
+  // `dictionaryEntries`). So `instanceof Variant` or `instanceof Buffer` could be true for a dictionary.
   if (isVariant(value)) return plainValue(value.value);
   // A copy is made, because a slice would keep the whole message in memory.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);

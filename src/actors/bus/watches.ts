@@ -20,9 +20,9 @@ type SharedRequests = Map<string, Promise<BusResult<undefined>>>;
 
 export class Watches {
   readonly #call: CallBus;
-  /** The requests to set match rules on the bus, pending or successful, by rule. */
+  /** The requests to add match rules to the bus, by rule. Each request is pending or has succeeded. */
   readonly #ruleRequests: SharedRequests = new Map();
-  /** The requests to follow the owners of watched names, pending or successful, by name. */
+  /** The requests to follow the owners of watched names, by name. Each is pending or has succeeded. */
   readonly #ownerRequests: SharedRequests = new Map();
   /** The unique names of the owners, by watched name; '' for a name that its owner has left. */
   readonly #owners = new Map<string, string>();
@@ -102,10 +102,10 @@ async function shareRequest(
   key: string,
   request: () => Promise<BusResult<undefined>>,
 ): Promise<BusResult<undefined>> {
-  const pending = requests.get(key) ?? request();
-  requests.set(key, pending);
-  const outcome = await pending;
-  // Meanwhile the request may have been removed, and a new one made.
-  if (!outcome.ok && requests.get(key) === pending) requests.delete(key);
+  const shared = requests.get(key) ?? request();
+  requests.set(key, shared);
+  const outcome = await shared;
+  // Meanwhile `unwatch` may have removed this request, and a caller may have made a new one.
+  if (!outcome.ok && requests.get(key) === shared) requests.delete(key);
   return outcome;
 }

@@ -1,6 +1,7 @@
-// Decides what Avahi announces for this node. A round compares the announced service with the desired one.
-// A timer repeats the rounds. Each change of the served addresses or of avahi-daemon, and each collision of
-// the name, requests one more. Only one round runs at a time.
+// Decides what Avahi announces for this node. A round replaces the announced service if it differs from the
+// desired one. A timer repeats the rounds. A round is also requested after each change of the served
+// addresses, of the bus connection or of avahi-daemon, and after each collision of the name. Only one round
+// runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { SharedWork } from '../../host/turns.js';
@@ -24,12 +25,12 @@ import { SERVICE_TYPE } from './browser.js';
 import { announcedInterfaceNames, announcementPlaces, type NetworkInterfaces, type Place } from './places.js';
 
 /**
- * Rounds are repeated because nobody reports a new or replaced interface. Its announcement must come within
- * 10 s (docs/configuration.md, "Finding nodes").
+ * Nobody reports a new or replaced interface. But the service must be announced there within 10 s
+ * (docs/configuration.md, "Finding nodes").
  */
 const ROUND_EVERY_MS = 8_000;
 
-/** At most this many names are tried. Then a new bus connection begins with the first name again. */
+/** At most this many names are tried. If all are in use, a new bus connection begins with the first name. */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
@@ -122,8 +123,8 @@ export class Announcer {
   }
 
   /**
-   * To be called when Avahi has forgotten the group. `isAvahiRunning` is undefined while it is not known
-   * whether avahi-daemon is on the bus.
+   * To be called when the bus connection or avahi-daemon has begun or ended. After that Avahi has no group of
+   * ours. `isAvahiRunning` is undefined while it is not known whether avahi-daemon is on the bus.
    */
   beginAnew(isAvahiRunning: boolean | undefined): void {
     this.#isAvahiRunning = isAvahiRunning;
@@ -191,10 +192,10 @@ export class Announcer {
     const announced = await this.#announce(port, places);
     if (announced.ok) return announced;
     // A missing permission is no failure of the round, because `#rounds` replaces the bus connection after a
-    // failure. Avahi would refuse again after that, and the browser would forget all nodes.
+    // failure. Avahi would refuse again on the new connection, and the browser would forget all nodes.
     if (isDbusError(announced.error, AVAHI_ERRORS.notPermitted)) return this.#announceNothing(NOT_PERMITTED);
     if (!isDbusError(announced.error, AVAHI_ERRORS.collision)) return announced;
-    // A service of this same avahi-daemon has the name. A collision with another machine causes a signal.
+    // Another service of this avahi-daemon has the name. About one of another machine Avahi sends a signal.
     this.#nameCollided();
     return DONE;
   }
@@ -249,7 +250,7 @@ export class Announcer {
     return DONE;
   }
 
-  /** Replaces the announced service if anything in it has changed. */
+  /** Replaces the announced service if it differs from the desired one. */
   async #announce(port: number, places: readonly Place[]): Promise<StepResult> {
     const serviceText = JSON.stringify([this.#name, port, places]);
     if (serviceText === this.#group?.serviceText) return DONE;
@@ -278,7 +279,7 @@ export class Announcer {
 
   /**
    * A group that could not be freed is still announced, so it stays in `#group`. If a round was requested
-   * meanwhile, it tries to free the group again. If not, the connection ends (`#rounds`), and Avahi
+   * meanwhile, this round tries to free the group again. If not, the connection ends (`#rounds`), and Avahi
    * withdraws the group.
    */
   async #withdraw(): Promise<StepResult> {

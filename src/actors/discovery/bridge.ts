@@ -1,5 +1,5 @@
-// The discovery bridge asks avahi-daemon to announce this node and to find others. It publishes the known
-// nodes, and requests no operation.
+// The discovery bridge asks avahi-daemon to announce this node and to find other nodes. The bridge publishes
+// the known nodes, and requests no operation.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -26,10 +26,10 @@ import type { NetworkInterface, NetworkInterfaces } from './places.js';
 /**
  * avahi-daemon usually answers at once, but on a busy board only after seconds. The deadline is long, since
  * a call without an answer ends the connection, and Avahi then withdraws the announcement. A long deadline
- * delays no client, because none waits for such a call.
+ * delays no client, because no client waits for such a call.
  */
 const CALL_DEADLINE_MS = 20_000;
-const WATCHED_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
+const WATCHED_DBUS_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
 
 export class Discovery implements BridgeActor, BusOwner {
   readonly #link: OwnerLink;
@@ -69,7 +69,7 @@ export class Discovery implements BridgeActor, BusOwner {
       const served = JSON.parse(change.json) as ServedRecord;
       this.#ownPort = served.port;
       this.#announcer.setServed(served);
-      // The own port decides which configured node is this one.
+      // The own port decides which of the configured nodes is this node.
       this.#nodes.publish();
     }
   }
@@ -85,7 +85,7 @@ export class Discovery implements BridgeActor, BusOwner {
 
   async up(): Promise<void> {
     const watched = await Promise.all(
-      WATCHED_INTERFACES.map((iface) => this.#bus.watch({ sender: AVAHI_NAME, interface: iface })),
+      WATCHED_DBUS_INTERFACES.map((iface) => this.#bus.watch({ sender: AVAHI_NAME, interface: iface })),
     );
     if (!watched.every(({ ok }) => ok)) return this.#bus.reconnect('avahi-daemon cannot be watched');
     // If `ownerChanged` was called meanwhile, everything has begun anew already.
@@ -116,10 +116,12 @@ export class Discovery implements BridgeActor, BusOwner {
     const isUp = isAvahiUp || hasConfiguredNodes;
     // The records must be published before the status `up` (`Publisher` in runtime.ts).
     this.#nodes.setIsUp(isUp);
-    const isReduced = !isAvahiUp && hasConfiguredNodes && detail !== undefined;
+    const hasOnlyConfiguredNodes = !isAvahiUp && hasConfiguredNodes;
     this.#link.status(
       isUp ? 'up' : 'connecting',
-      isReduced ? `only the nodes of discovery.nodes: ${detail}` : detail,
+      hasOnlyConfiguredNodes && detail !== undefined
+        ? `only the nodes of discovery.nodes: ${detail}`
+        : detail,
     );
   }
 
@@ -128,7 +130,7 @@ export class Discovery implements BridgeActor, BusOwner {
     log: OwnerLink['log'],
     clock: Machine['clock'],
   ): Promise<ConfiguredNodes> {
-    // The file is loaded only here, because it also loads the HTTP of Node.js, which few nodes need.
+    // The file is loaded only here, because it also loads Node's HTTP client, which few nodes need.
     const { ConfiguredNodes } = await import('./configured-nodes.js');
     return new ConfiguredNodes({ urls, log, clock, onChange: (nodes) => this.#nodes.setConfigured(nodes) });
   }
@@ -154,7 +156,7 @@ export default bridgeThread<'discovery'>(
  */
 function externalInterfaces(): NetworkInterfaces {
   const listed = networkInterfaces();
-  // An address with a label is listed under its label, such as `eth0:1`, instead of its interface's name.
+  // An address with a label, such as `eth0:1`, is listed under this label, not under its interface's name.
   const names = new Set(Object.keys(listed).map(withoutLabel));
   return [...names].flatMap((name) => externalInterface(name, listed) ?? []);
 }

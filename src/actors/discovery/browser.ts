@@ -1,4 +1,5 @@
-// Asks Avahi to search the network for nodes, and decides which of the found services are resolved.
+// Asks Avahi to search the network for services, and decides which of them Avahi resolves. Only a resolved
+// service shows whether it is a node.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import {
@@ -19,26 +20,29 @@ export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /**
- * At most this many services are resolved. A service counts once for each interface and protocol. Each
- * resolver is an object of Avahi, which allows a client 1024 objects.
+ * At most this many services are resolved. A service counts once for each interface and protocol. To resolve
+ * a service, Avahi makes an object, the resolver. Avahi allows a client 1024 objects.
  */
 const RESOLVERS_MAX = 256;
-/** A service that appears on several interfaces causes several events. They are gathered for this time. */
+/**
+ * Changes are reported this long after the first of them. A service on several interfaces causes several
+ * changes, which then share one report.
+ */
 const GATHER_MS = 250;
 
 /** A service on one interface, by one protocol: interface, protocol, name, type, domain, flags. */
 type Service = Values<'iisssu'>;
 
 /**
- * A service that is resolved. It is forgotten once it has gone or turns out to be no node. A node keeps its
- * resolver, because the resolver soon notices that the host has lost its power: it fails when the host's
- * address expires, after two minutes. Avahi's browser notices this only when the service's own record
- * expires, after 75 minutes (RFC 6762, section 10).
+ * A service that Avahi resolves. It is forgotten when it goes, or when it turns out to be no node. The
+ * resolver of a node stays, because it notices when the node's host loses its power. The resolver then fails
+ * within two minutes, when the host's address expires. Avahi's browser notices the loss of power only when
+ * the service's own record expires, after up to 75 minutes (RFC 6762, section 10).
  */
 interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */
   resolverPath: string | undefined;
-  /** Undefined while the resolver has not found the service. */
+  /** Undefined until the resolver has found the service, and after the resolver has failed. */
   sighting: Sighting | undefined;
 }
 
@@ -64,13 +68,16 @@ export class Browser {
     this.#onChange = onChange;
   }
 
-  /** To be called when Avahi has forgotten the browser and the resolvers that this class has requested. */
+  /** To be called when Avahi has forgotten its browser and resolvers, which this class has requested. */
   beginAnew(isAvahiRunning: boolean): void {
     this.forgetAll();
     if (isAvahiRunning) this.#browse();
   }
 
-  /** Sends nothing to Avahi: it has forgotten the resolvers already, or does so when the connection ends. */
+  /**
+   * Sends nothing to Avahi. Avahi has forgotten the resolvers already, or forgets them when the connection to
+   * the bus ends.
+   */
   forgetAll(): void {
     this.#services.clear();
     this.#hasLoggedTooMany = false;
@@ -83,7 +90,7 @@ export class Browser {
     void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, request).then((reply) => {
       if (reply.ok) return;
       this.#log('warn', 'cannot look for other nodes', { reason: busErrorText(reply.error) });
-      this.#reconnectAfter(reply.error);
+      this.#reconnectIfUseful(reply.error);
     });
   }
 
@@ -110,11 +117,12 @@ export class Browser {
   }
 
   /**
-   * Makes a new connection to the bus after a timeout, or after a reply that could not be read (`local`).
-   * Other errors need no new connection: Avahi would send the same error again, and `Bus` itself replaces a
-   * lost connection. A new connection has a price: this node's announcement ends with the old connection.
+   * Makes a new connection to the bus after a timeout, or after an error on our side (`local`), such as a
+   * reply that could not be read. Avahi would repeat its own errors (`dbus`) on a new connection, and `Bus`
+   * itself replaces a lost connection (`closed`). A new connection has a price: this node's announcement ends
+   * with the old connection.
    */
-  #reconnectAfter(error: BusError): void {
+  #reconnectIfUseful(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')
       this.#bus.reconnect(`avahi-daemon: ${busErrorText(error)}`);
   }
@@ -140,13 +148,13 @@ export class Browser {
     else if (resolver.ok) this.#freeResolver(resolver.value);
     else if (isCurrent) {
       this.#services.delete(key);
-      this.#reconnectAfter(resolver.error);
+      this.#reconnectIfUseful(resolver.error);
     }
   }
 
   /**
-   * Finds the service by its key, because Avahi may send this signal before the reply with the resolver's
-   * path.
+   * Finds the service by its key instead of the resolver's path, because Avahi may send the signal `Found`
+   * before the reply that has this path.
    */
   #serviceFound(...values: Values<'iissssisqaayu'>): void {
     const [index, protocol, name, _type, _domain, host, _addressProtocol, address, port, txt, flags] = values;

@@ -1,5 +1,5 @@
-// Sends a request to each node of the configuration about once a minute, for networks that mDNS does not
-// reach. While a node does not answer, its last answer stays.
+// Sends a request to each node of the configuration about once a minute. So the daemon finds these nodes even
+// in networks that mDNS does not reach. While a node does not answer, its last answer is kept.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Result } from '../../protocol/actor/result.js';
@@ -31,7 +31,7 @@ interface ConfiguredNodesParts {
   readonly urls: readonly string[];
   readonly clock: Clock;
   readonly log: OwnerLink['log'];
-  /** Called with all nodes, at the start and when a request has ended. */
+  /** Called with all nodes, at the start and whenever a request has ended. */
   readonly onChange: (nodes: readonly ConfiguredNode[]) => void;
 }
 
@@ -49,11 +49,11 @@ export class ConfiguredNodes {
       node: { url: new URL(url), answer: undefined, isReachable: undefined },
       lookup: new NameLookup(),
     }));
-    this.#publish();
+    this.#reportAll();
     void this.#round();
   }
 
-  /** Resolves when the child processes in which names are looked up (`NameLookup`) have ended. */
+  /** Resolves when the child processes of all `NameLookup`s have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timers.cancelAll();
@@ -71,15 +71,19 @@ export class ConfiguredNodes {
     if (this.#isStopped) return;
     entry.node = { url, answer: result.ok ? result.value : lastAnswer, isReachable: result.ok };
     if (result.ok !== wasReachable) this.#logReachability(url, result);
-    this.#publish();
+    this.#reportAll();
   }
 
-  #logReachability({ origin: node }: URL, result: Result<NodeAnswer, string>): void {
-    if (result.ok) this.#parts.log('info', 'a node of discovery.nodes answers', { node });
-    else this.#parts.log('warn', 'a node of discovery.nodes does not answer', { node, reason: result.error });
+  #logReachability({ origin }: URL, result: Result<NodeAnswer, string>): void {
+    if (result.ok) {
+      this.#parts.log('info', 'a node of discovery.nodes answers', { node: origin });
+    } else {
+      const fields = { node: origin, reason: result.error };
+      this.#parts.log('warn', 'a node of discovery.nodes does not answer', fields);
+    }
   }
 
-  #publish(): void {
+  #reportAll(): void {
     this.#parts.onChange(this.#entries.map(({ node }) => node));
   }
 }

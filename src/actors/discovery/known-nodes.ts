@@ -1,6 +1,6 @@
-// Publishes each known node once. So this file decides when services on the network and nodes of the
-// configuration are one and the same node. It also publishes the origins whose pages are trusted here, and
-// the origins to which this node's page may connect.
+// Publishes one record for each known node. For this, the file decides which services on the network and
+// which nodes of the configuration are the same node. It also publishes the origins whose pages are trusted
+// here, and the origins to which this node's page may connect.
 
 import { isIP } from 'node:net';
 import type { Collection } from '../../protocol/actor/collections.js';
@@ -25,9 +25,9 @@ interface KnownNodesParts {
   readonly publish: Pick<Publisher, 'put' | 'drop'>;
   /** True if the pages of other nodes may use this node. */
   readonly isTrusting: boolean;
-  /** This node's name on the network; undefined while it is not announced. */
+  /** This node's name on the network; undefined while the node is not announced. */
   readonly ownName: () => string | undefined;
-  /** The port that this node is served at; undefined until that is known. */
+  /** The port at which this node listens; undefined until the port is known. */
   readonly ownPort: () => number | undefined;
 }
 
@@ -36,7 +36,7 @@ export class KnownNodes {
   /** The keys of the published records, by collection. */
   readonly #publishedKeys = new Map<Collection, readonly string[]>();
   #sightings: readonly Sighting[] = [];
-  #configured: readonly ConfiguredNode[] = [];
+  #configuredNodes: readonly ConfiguredNode[] = [];
   #isUp = false;
 
   constructor(parts: KnownNodesParts) {
@@ -44,8 +44,8 @@ export class KnownNodes {
   }
 
   /**
-   * To be called before each status is published. A status that is not `up` causes the journal to drop all
-   * records by itself, so this class only forgets their keys.
+   * To be called before each status of discovery is reported. If the status is not `up`, the journal drops
+   * all records of discovery. So this class forgets their keys, and sends no drops.
    */
   setIsUp(isUp: boolean): void {
     this.#isUp = isUp;
@@ -59,34 +59,36 @@ export class KnownNodes {
   }
 
   setConfigured(nodes: readonly ConfiguredNode[]): void {
-    this.#configured = nodes;
+    this.#configuredNodes = nodes;
     this.publish();
   }
 
   /** Puts all records each time. The journal makes events only of those that have changed. */
   publish(): void {
     if (!this.#isUp) return;
-    const configured = this.#configured.map((node) => configuredRecord(node, this.#parts.ownPort()));
-    const nodes = this.#nodes(configured);
+    const configuredRecords = this.#configuredNodes.map((node) =>
+      configuredRecord(node, this.#parts.ownPort()),
+    );
+    const nodes = this.#nodes(configuredRecords);
     this.#replace('nodes', new Map(nodes.map((node) => [node.name, node])));
-    // `isTrusting` decides only what the pages of other nodes may do here. This node's page may connect to
-    // other nodes in either case, so `nodes.policy` always has the trusted origins.
+    // `nodes.origins` is for the pages of other nodes, and `isTrusting` decides whether these pages may use
+    // this node. `nodes.policy` is for this node's page, which may connect to trusted origins in any case.
     const namesByTrustedOrigin = namesByOrigin(nodes, trustedOrigins);
     this.#replace('nodes.origins', this.#parts.isTrusting ? namesByTrustedOrigin : new Map());
-    // These origins come from `configured` instead of `nodes`, because a record of `nodes` that is marked as
-    // configured may have addresses that a stranger has announced.
-    const namesByConfiguredOrigin = namesByOrigin(configured, configuredOrigins);
+    // These origins come from `configuredRecords` instead of `nodes`, because a record of `nodes` that is
+    // marked as configured may have addresses that a stranger has announced.
+    const namesByConfiguredOrigin = namesByOrigin(configuredRecords, configuredOrigins);
     this.#replace('nodes.policy', new Map([...namesByTrustedOrigin, ...namesByConfiguredOrigin]));
   }
 
-  #nodes(configured: readonly NodeRecord[]): readonly NodeRecord[] {
+  #nodes(configuredRecords: readonly NodeRecord[]): readonly NodeRecord[] {
     const names = new Set(this.#sightings.map(({ name }) => name));
     const publishedNames = [...names].slice(0, NODES_MAX);
     let nodes: readonly NodeRecord[] = publishedNames.flatMap((name) => {
       const ofThisName = this.#sightings.filter((sighting) => sighting.name === name);
       return announcedNode(ofThisName, this.#parts.ownName()) ?? [];
     });
-    for (const record of configured) nodes = withConfigured(nodes, record);
+    for (const record of configuredRecords) nodes = withConfigured(nodes, record);
     return nodes;
   }
 
@@ -105,18 +107,22 @@ function namesByOrigin(
   return new Map(nodes.flatMap((node) => originsOf(node).map((origin) => [origin, node.name] as const)));
 }
 
-/** Adds a node of the configuration to the list, or only marks it if the list has it already. */
-function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readonly NodeRecord[] {
-  const isListed = nodes.some((node) => isSameNode(node, added));
-  // A stranger may announce a configured node's name. So the configured node replaces the announced one.
-  if (!isListed) return [...nodes.filter(({ name }) => name !== added.name), added];
-  return nodes.map((node) => (isSameNode(node, added) ? markedAsConfigured(node, added.reachable) : node));
+/**
+ * Returns `nodes` and the configured node. If `nodes` has this node already, its record there is marked as
+ * configured instead.
+ */
+function withConfigured(nodes: readonly NodeRecord[], configured: NodeRecord): readonly NodeRecord[] {
+  const isListed = nodes.some((node) => isSameNode(node, configured));
+  // A stranger may announce a node with the name of the configured one. The configured node replaces it.
+  if (!isListed) return [...nodes.filter(({ name }) => name !== configured.name), configured];
+  return nodes.map((node) =>
+    isSameNode(node, configured) ? markedAsConfigured(node, configured.reachable) : node,
+  );
 }
 
 function markedAsConfigured(node: NodeRecord, isReachableByUrl: boolean | undefined): NodeRecord {
-  // Several URLs may lead to one node. The node is reachable if one of the URLs reaches it.
-  // While `isReachableByUrl` is undefined, the URL's first request has not ended, and `reachable` stays as
-  // it is.
+  // Several URLs may lead to one node. The node is reachable if at least one URL reaches it. While
+  // `isReachableByUrl` is undefined, the URL's first request has not ended, and `reachable` stays as it is.
   const isReachable = node.reachable === true || isReachableByUrl;
   return { ...node, configured: true, ...(isReachable !== undefined && { reachable: isReachable }) };
 }
@@ -128,25 +134,26 @@ function isSameNode(one: NodeRecord, other: NodeRecord): boolean {
 }
 
 /**
- * The record's name is the URL's host, because nobody announces a name for the node. A port other than the
- * default one follows the host.
+ * The record's name is the URL's host, because nobody announces a name for the node. A port other than
+ * `DEFAULT_PORT` follows the host.
  */
 function configuredRecord({ url, answer, isReachable }: ConfiguredNode, ownPort: number | undefined) {
   // A URL has an IPv6 address in brackets, such as `[fd00::1]`.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const portOfScheme = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;
   const port = url.port === '' ? portOfScheme : Number(url.port);
-  // `isIP` returns 0 if the host is a name. Its address is then the one that has answered.
+  // If the host is a name, `isIP` returns 0, and the node's address is the one that has answered.
   const address = isIP(host) === 0 ? answer?.address : host;
   // Nobody can use an address with HTTPS, because the certificate is for the name. The port tells HTTPS from
   // HTTP: the configuration allows HTTPS only at port 443, and HTTP only at other ports.
-  const isUseful = address !== undefined && port !== HTTPS_PORT && !isInNetworks(USELESS_NETWORKS, address);
+  const isAddressUseful =
+    address !== undefined && port !== HTTPS_PORT && !isInNetworks(USELESS_NETWORKS, address);
   // An IPv6 address keeps its brackets before a port.
   const name = port === DEFAULT_PORT ? host : `${url.hostname}:${port}`;
   return {
     name,
     host,
-    addresses: isUseful ? [address] : [],
+    addresses: isAddressUseful ? [address] : [],
     port,
     path: PAGE_PATH,
     api: answer?.api ?? 'tonearm',

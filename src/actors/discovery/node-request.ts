@@ -1,5 +1,5 @@
-// Decides which node answers at a URL, by one `GET /server` within a deadline. This file follows no
-// redirect, and keeps nothing.
+// Finds out which node answers at a URL. This file sends one `GET /server`, and waits for the answer until a
+// deadline. It follows no redirect, and has no state.
 
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
@@ -11,12 +11,13 @@ import type { NameLookup } from '../name-lookup.js';
 import { bodyWithin } from '../response-body.js';
 import { jsonObject } from '../text.js';
 
-/** The time from the look-up of the name to the last byte. */
+/** The longest time from the look-up of the name to the last byte of the answer. */
 const ANSWER_MAX_MS = 5_000;
 const ANSWER_MAX_BYTES = 1 << 16;
 /**
- * How long each address of a name is tried before the next address. The last address has the remaining time.
- * The kernel repeats a lost first packet after a second, which is still in time.
+ * How long each address of a name is tried before the next address. The last address gets the rest of
+ * `ANSWER_MAX_MS`. The kernel repeats a lost first packet after one second, so the repeated packet is in
+ * time.
  */
 const ADDRESS_ATTEMPT_MS = 1_500;
 /** In UTF-16 units. A longer version is cut. */
@@ -31,17 +32,17 @@ export interface NodeAnswer {
   readonly isOwnAddress: boolean;
 }
 
-/** Resolves to the node's answer; if there is none, to the reason, for people. Never rejects. */
+/** Resolves to the node's answer, or to a text for people that says why there is no answer. Never rejects. */
 export async function requestNode(
   url: URL,
   lookup: Pick<NameLookup, 'lookupFor'>,
   clock: Clock,
 ): Promise<Result<NodeAnswer, string>> {
   const controller = new AbortController();
-  const answered = readAnswer(url, lookup, controller.signal).catch((error: unknown) =>
+  const pendingAnswer = readAnswer(url, lookup, controller.signal).catch((error: unknown) =>
     failed(requestProblem(error)),
   );
-  const answer = await within(clock, ANSWER_MAX_MS, answered);
+  const answer = await within(clock, ANSWER_MAX_MS, pendingAnswer);
   controller.abort();
   return answer ?? failed(`no answer within ${ANSWER_MAX_MS / 1000} s`);
 }
@@ -107,8 +108,8 @@ function sendRequest(
 }
 
 /**
- * The reason, for people. If several addresses have failed, the error itself has no text, but contains an
- * error for each address.
+ * The reason why the request has failed, for people. If several addresses have failed, the error itself has
+ * no text, but contains an error for each address.
  */
 function requestProblem(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(errorText).join('; ') : errorText(error);

@@ -1,5 +1,5 @@
-// Decides on which interfaces and by which protocols the service is announced, from the addresses at which
-// the node listens. Pure.
+// Decides on which interfaces and by which protocols Avahi announces this node. This depends on the addresses
+// at which the node listens. Pure.
 
 import { EVERY_INTERFACE, PROTOCOLS } from '../../protocol/dbus/avahi.js';
 
@@ -10,17 +10,17 @@ export interface NetworkInterface {
 }
 
 /**
- * The interfaces on which Avahi announces: all that are up, and have an address and multicast. Loopback and
- * links to a single peer are left out.
+ * The interfaces on which Avahi can announce: all that are up, and have an address and multicast. Loopback
+ * and links to a single peer are left out.
  */
 export type NetworkInterfaces = readonly NetworkInterface[];
 
-/** Where Avahi announces: on one interface or on all, by one protocol or both. */
+/** Where Avahi announces the node: on one interface or on all, by one protocol or by both. */
 export type Place = readonly [index: number, protocol: (typeof PROTOCOLS)[keyof typeof PROTOCOLS]];
 
 /**
- * The wildcard addresses. A node at the IPv6 wildcard accepts IPv4, too. So a node listens at no more than
- * one wildcard (gateway/bind.ts).
+ * The place of each wildcard address. A node that listens at the IPv6 wildcard accepts IPv4, too. So a node
+ * never listens at both wildcards (gateway/bind.ts).
  */
 const WILDCARDS: ReadonlyMap<string, Place> = new Map([
   ['::', [EVERY_INTERFACE, PROTOCOLS.both]],
@@ -28,8 +28,9 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
 ]);
 
 /**
- * The places at which to announce a node that listens at these addresses. Empty if there are no interfaces,
- * if all addresses are loopback addresses, or if no interface has them any more.
+ * The places at which Avahi announces a node that listens at the addresses in `listening`. Empty if
+ * `interfaces` is empty. Also empty if `listening` has neither a wildcard nor an address of one of these
+ * interfaces, for instance if all its addresses are loopback addresses.
  *
  * A wildcard address is one place for all interfaces. Each interface with an address in `listening` is one
  * place, too, even if the node listens there by both protocols. If each protocol had a place of its own,
@@ -64,7 +65,7 @@ export function announcedInterfaceNames(
     .map(({ name }) => name);
 }
 
-/** Undefined if the node listens at no address of the interface. */
+/** Undefined if `listening` has no address of the interface itself. Wildcards do not count here. */
 function interfacePlace(
   { name, index, addresses }: NetworkInterface,
   listening: readonly string[],
@@ -72,9 +73,9 @@ function interfacePlace(
   // A link-local address in `listening` has the interface's name behind it, as in `fe80::1%eth0`.
   const isListening = (address: string): boolean =>
     listening.includes(address) || listening.includes(`${address}%${name}`);
-  const used = addresses.filter(({ address }) => isListening(address));
-  const families = new Set(used.map(({ family }) => family));
-  const [first] = families;
-  if (first === undefined) return undefined;
-  return [index, families.size === 1 ? PROTOCOLS[first] : PROTOCOLS.both];
+  const usedAddresses = addresses.filter(({ address }) => isListening(address));
+  const families = new Set(usedAddresses.map(({ family }) => family));
+  const [firstFamily] = families;
+  if (firstFamily === undefined) return undefined;
+  return [index, families.size === 1 ? PROTOCOLS[firstFamily] : PROTOCOLS.both];
 }

@@ -1,5 +1,5 @@
-// Decides which services on the network are nodes, and makes the records of these nodes. Strangers announce
-// the services, so values of a wrong form or size are left out or cut. Pure.
+// Decides which services on the network are nodes, and makes the records of these nodes. Anybody can announce
+// a service, so values of a wrong form or size are left out, replaced or cut. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import { capped } from '../../printable.js';
@@ -7,18 +7,18 @@ import type { NodeRecord } from '../../protocol/actor/schemas.js';
 import { isInNetworks } from '../networks.js';
 
 const APIS = ['tonearm', 'odio-api'] as const;
-/** odio-api announces a service of this name, with its version, but with neither `api` nor `path`. */
+/** The name of odio-api's service begins like this. The service's TXT record has no `api` and no `path`. */
 const ODIO_NAME = /^odio-api\b/;
 const ODIO_PATH = '/ui';
 /** In UTF-16 units. A longer version is cut. */
 const VERSION_MAX_UNITS = 64;
 /** In UTF-16 units. A longer path is replaced by `/`. */
 const PATH_MAX_UNITS = 256;
-/** The characters of a path, a query and a fragment (RFC 3986), as in `/ui?view=now#top`. */
+/** A `/`, then characters that a path, query or fragment may have (RFC 3986), as in `/ui?view=now#top`. */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 /**
  * A name below `.local`, such as `kitchen.local`. Any other name could lead out of this network. The part
- * before `.local` has at most 248 characters, and its first and its last one are letters or digits.
+ * before `.local` has at most 248 characters. It begins and ends with a letter or a digit.
  */
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
@@ -34,7 +34,7 @@ export const USELESS_NETWORKS = [
   '::/96',
   // These are IPv4 addresses in the notation of IPv6.
   '::ffff:0:0/96',
-  // A link-local address needs a scope, which a browser cannot give.
+  // A link-local address needs a scope, but no URL in a web browser can have a scope.
   'fe80::/10',
   // These are the multicast addresses.
   'ff00::/8',
@@ -45,7 +45,7 @@ export interface Sighting {
   readonly name: string;
   /** In lower case, as in a URL, because capitals do not distinguish host names (RFC 4343). */
   readonly host: string;
-  /** Undefined for an address that is of no use to other machines. */
+  /** Undefined if Avahi reports no IP address, or one that is of no use to other machines. */
   readonly address: string | undefined;
   readonly port: number;
   readonly path: string;
@@ -77,23 +77,23 @@ export function parseSighting(
   const path = pairs.get('path') ?? (isOdioByName ? ODIO_PATH : '/');
   const isPath = path.length <= PATH_MAX_UNITS && PATH.test(path);
   const version = pairs.get('version') ?? '';
-  const isUseful = isIP(address) !== 0 && !isInNetworks(USELESS_NETWORKS, address);
+  const isAddressUseful = isIP(address) !== 0 && !isInNetworks(USELESS_NETWORKS, address);
   return {
     name,
     host: host.toLowerCase(),
     port,
     api,
     isLocal,
-    address: isUseful ? address : undefined,
+    address: isAddressUseful ? address : undefined,
     path: isPath ? path : '/',
     ...(version !== '' && { version: capped(version, VERSION_MAX_UNITS) }),
   };
 }
 
 /**
- * The record of the node with these sightings, which all have one name. Undefined if there are none.
- * `ownName` is the name of the daemon's own node on the network. It is undefined while the node is not
- * announced.
+ * The record of one node. All `sightings` have this node's name. Undefined if there are no sightings.
+ * `ownName` is the name of the daemon's own node on the network. It is undefined while Avahi does not
+ * announce that node.
  */
 export function announcedNode(
   sightings: readonly Sighting[],
@@ -102,8 +102,8 @@ export function announcedNode(
   const [first] = sightings;
   if (first === undefined) return undefined;
   const { name, host, port, path, api, version } = first;
-  // Two hosts on different networks may announce the same name. Only the first host and its first port are
-  // published.
+  // Two hosts on different networks may announce the same name. Only the host and the port of the first
+  // sighting are published.
   const ofThisNode = sightings.filter((sighting) => sighting.host === host && sighting.port === port);
   const addresses = new Set(ofThisNode.flatMap(({ address }) => address ?? []));
   // This machine may announce other nodes, too, so `isLocal` alone does not decide `self`.
@@ -127,7 +127,7 @@ function byFamily(one: string, other: string): number {
 
 /**
  * The pairs of a TXT record, such as `path=/ui`, by key in lower case. A key without `=` has an empty value.
- * If a key occurs several times, its first pair counts (RFC 6763, 6.4).
+ * If a key occurs several times, its first pair counts (RFC 6763, section 6.4).
  */
 function txtPairs(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();

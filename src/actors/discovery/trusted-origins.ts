@@ -1,8 +1,8 @@
 // Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
 // private addresses and names below `.local` are trusted, so that no announcement gives trust to a site of
-// the web. A machine of this network gains little by an announcement, because this machine can send requests
-// to the node anyway. This node's page may speak to the same origins, and to those of the configured nodes.
-// Pure.
+// the web. If a machine of this network announces itself, it gains little, because it can send requests to
+// this node anyway. This node's own page may connect to all trusted origins, and to the origins of the
+// configured nodes. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -20,22 +20,22 @@ const PRIVATE_NETWORKS = [
 ];
 /**
  * A host name without the characters that mean something in a Content-Security-Policy: `;`, `,`, `*`. The
- * host of a valid URL may have them.
+ * host of a valid URL may have these characters.
  */
 const PLAIN_NAME = /^[\w.-]{1,253}$/;
 export const HTTPS_PORT = 443;
 
 /**
- * The origins from which the node's page may be trusted, written as browsers send them. None for a node with
- * odio-api, whose page cannot use this node.
+ * The origins from which the page of `node` may be trusted, in the form in which browsers send an origin. A
+ * node with odio-api has no such origins, because its page cannot use the daemon's own node.
  */
 export function trustedOrigins(node: NodeRecord): readonly string[] {
   return originsAt(node, isPrivateHost);
 }
 
 /**
- * The origins of a node that the configuration names. The page of this daemon's own node may connect to
- * them. None for a node with odio-api, which the page cannot use.
+ * The origins of a node that the configuration names. The page of the daemon's own node may connect to them.
+ * A node with odio-api has no such origins, because the page cannot use that node.
  */
 export function configuredOrigins(node: NodeRecord): readonly string[] {
   return originsAt(node, (host) => isIP(host) !== 0 || PLAIN_NAME.test(host));
@@ -47,7 +47,7 @@ function originsAt(
 ): readonly string[] {
   if (api !== 'tonearm') return [];
   const hosts = [...new Set([...addresses, host])].filter(isAccepted);
-  // The record of a node has no scheme, so the port decides it.
+  // The record of a node has no scheme, so the port decides the scheme.
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
   const urlHosts = hosts.map((name) => (isIPv6(name) ? `[${name}]` : name));
   const urls = urlHosts.map((urlHost) => `${scheme}://${urlHost}:${port}`);

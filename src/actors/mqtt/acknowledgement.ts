@@ -1,13 +1,13 @@
-// Decides what the broker's answer to a subscription or a publication means: done, or single topics refused.
-// Pure.
+// Decides what the broker's answer to a subscription or a publication means: the broker has acknowledged it,
+// or refuses some topics. Pure.
 
 import { type Failure, failed, type Result, success } from '../../protocol/actor/result.js';
 
-/** The broker refuses these topics, for instance by its access list. The connection goes on. */
+/** The broker refuses these topics, for instance because of its access list. The connection stays open. */
 export interface TopicRefusal {
   readonly kind: 'refused';
   readonly topics: readonly string[];
-  /** The name of the reason code, such as `Not authorized`. Several codes give several names. */
+  /** The name of the reason code, such as `Not authorized`. The names of several codes are joined by `or`. */
   readonly reason: string;
 }
 
@@ -16,18 +16,18 @@ export interface Ended {
   readonly kind: 'ended';
 }
 
-/** The broker's answer to a packet that it has to acknowledge. */
+/** The broker's answer to a packet that it has to acknowledge, or `Ended` if there is no answer. */
 export type Acknowledgement = Result<undefined, Ended | TopicRefusal>;
 
 export const ACKNOWLEDGED: Acknowledgement = success(undefined);
 export const ENDED: Failure<Ended> = failed({ kind: 'ended' });
 
-/** Reason codes of refusals begin here (MQTT 5, section 2.4). */
+/** This reason code and all greater ones mean a refusal (MQTT 5, section 2.4). */
 const FIRST_REFUSAL_CODE = 0x80;
 
 /**
  * Called with the broker's answer, as the package `mqtt` reports it. `codes` has the reason code of each
- * topic, if the broker has sent them.
+ * topic of a subscription. Any other answer has no `codes`.
  */
 export type OnAnswer = (error: Error | null | undefined, codes?: readonly number[]) => void;
 

@@ -1,5 +1,5 @@
-// Decides what Home Assistant shows of Bluetooth: the adapter's states, and each known device with its
-// battery. Pure.
+// Decides which entities Home Assistant shows for Bluetooth: those of the adapter, and those of each known
+// device. Pure.
 
 import type { BluetoothRecord } from '../../protocol/actor/schemas.js';
 import {
@@ -75,7 +75,7 @@ function adapterStateEntity(state: AdapterState, control: boolean): Draft {
     value_template: ifJson(`'${on}' if ${expression} else '${off}'`),
     icon,
   });
-  // A binary sensor has the states ON and OFF in Home Assistant. A switch may have other names for them.
+  // A binary sensor has the states ON and OFF in Home Assistant. A switch may have any words for its states.
   if (!control) return { key, platform: 'binary_sensor', name, fields: stateFields('ON', 'OFF') };
   const fields = { ...stateFields(onWord, offWord), ...wordSwitchFields(`${topic}/set`, onWord, offWord) };
   return { key, platform: 'switch', name, fields };
@@ -88,8 +88,8 @@ interface DisplayedDevice {
 
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
-  // `distinctLabels` tells entries apart by `name`. The address is used for it, because two devices may
-  // share a name, but no address.
+  // `distinctLabels` tells entries apart by their `name`. Here `name` is the device's address, because two
+  // devices may have the same name, but never the same address.
   const labels = distinctLabels(
     devices.map(({ address, name }) => ({ name: address, label: name, addition: address })),
   );
@@ -99,8 +99,8 @@ function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
 const KNOWN_DEVICES_EXPRESSION = 'value_json.known_devices | default([])';
 
 /**
- * A sensor for the connection and one for the battery. With `control`, also a switch that connects the
- * device.
+ * Returns a sensor for the connection and one for the battery. With `control`, there is also a switch that
+ * connects and disconnects the device.
  */
 function deviceEntities(
   { address, label }: DisplayedDevice,
@@ -136,21 +136,21 @@ function deviceEntities(
   return [connectionSensor, batterySensor, connectSwitch];
 }
 
-/** `deviceFilter` is the filter of Jinja2 that selects the device in the list of known devices. */
+/** `deviceFilter` is a filter of Jinja2. It selects the device from the known devices. */
 function batteryEntity(key: string, label: string, topic: string, deviceFilter: string): Draft {
   const batteryFilters = "selectattr('battery', 'defined') | map(attribute='battery') | list";
-  const batteries = `(${KNOWN_DEVICES_EXPRESSION} | ${deviceFilter} | ${batteryFilters})`;
+  const batteriesExpression = `(${KNOWN_DEVICES_EXPRESSION} | ${deviceFilter} | ${batteryFilters})`;
   return {
     key,
     platform: 'sensor',
     name: `${label} battery`,
     fields: {
       state_topic: topic,
-      value_template: ifJson(`${batteries} | first | default('${UNKNOWN}')`, UNKNOWN),
+      value_template: ifJson(`${batteriesExpression} | first | default('${UNKNOWN}')`, UNKNOWN),
       device_class: 'battery',
       unit_of_measurement: '%',
       entity_category: 'diagnostic',
     },
-    availableWhile: { topic, expression: `${batteries} | length > 0` },
+    availableWhile: { topic, expression: `${batteriesExpression} | length > 0` },
   };
 }

@@ -21,8 +21,8 @@ import { clientReference, deviceReference } from './references.js';
 import { playerName, topicLevel } from './topics.js';
 
 /**
- * Topics of whole resources. Each has the text of a `GET` of its resource. Only a long text of `upgrade` is
- * shortened (`UPGRADE_MAX_BYTES`).
+ * Topics of whole resources. The text of each topic is the answer to a `GET` of its resource. Only a long
+ * text of `upgrade` is shortened (`UPGRADE_MAX_BYTES`).
  */
 const RESOURCE_TOPICS: readonly (readonly [topic: string, resource: Resource])[] = [
   ['audio/server', 'audio.server'],
@@ -42,8 +42,9 @@ const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: str
 };
 
 /**
- * Collections in which several records may have the same name, by kind. Requests refer to a record by a
- * parameter that is called like its kind: `{ output: 'Kitchen' }` means a record of `audio.outputs`.
+ * Collections in which several records may have the same name, by the kind of their records. A request
+ * refers to a record by a parameter with the name of its kind: `{ output: 'Kitchen' }` means a record of
+ * `audio.outputs`.
  */
 const COLLECTIONS_BY_KIND = {
   output: 'audio.outputs',
@@ -54,7 +55,7 @@ const COLLECTIONS_BY_KIND = {
 /** The kinds of records whose names in topics and entities are made unique. */
 type NamedKind = keyof typeof COLLECTIONS_BY_KIND;
 
-/** A kind of record to which requests refer. */
+/** Requests refer to records of these kinds. */
 export type ReferredKind = NamedKind | 'client';
 
 export interface NamedRecord<T> {
@@ -65,7 +66,7 @@ export interface NamedRecord<T> {
 
 /**
  * Collections whose records become entities in Home Assistant. They must include all collections of
- * `RECORD_TOPICS`, because `#put` makes no topics for others.
+ * `RECORD_TOPICS`, because `#put` makes no topic for a record of any other collection.
  */
 const ENTITY_COLLECTIONS: readonly Collection[] = [
   'audio.server',
@@ -79,9 +80,8 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
 ];
 
 /**
- * Entities are made from these members of records, at any depth. `id` and `scope` are among them, although
- * they never change in a record: another record, with another id or scope, may get the name of one that has
- * gone.
+ * Entities are made from these members of records, at any depth. `id` and `scope` never change in a record,
+ * but when a record has gone, a record with another id or scope may get its name.
  */
 const ENTITY_MEMBERS = [
   'id',
@@ -100,6 +100,7 @@ const ENTITY_MEMBERS = [
   'default_sink',
 ];
 
+/** The backend of each topic, by the topic's first level. */
 const BACKENDS_BY_FIRST_LEVEL: ReadonlyMap<string, Backend> = new Map([
   ['audio', 'audio'],
   ['services', 'systemd'],
@@ -112,7 +113,7 @@ const BACKENDS_BY_FIRST_LEVEL: ReadonlyMap<string, Backend> = new Map([
 /** Topics whose text the bridge polls, because no backend publishes it as a record. */
 export type PolledTopic = 'server' | 'power';
 
-/** If the text of the upgrade is longer, it is published without `extra`, which no entity displays. */
+/** A longer text of `upgrade` is published without its member `extra`, which no entity displays. */
 const UPGRADE_MAX_BYTES = 64 * 1024;
 
 interface Row {
@@ -134,6 +135,7 @@ export class Branch {
   readonly polled = new Map<PolledTopic, string>();
   /** The health of each enabled child. */
   readonly #health = new Map<string, BackendHealth>();
+  /** The port and the addresses at which the node is served; undefined until they are known. */
   served: ServedRecord | undefined;
 
   /**
@@ -149,7 +151,8 @@ export class Branch {
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
-    // `polled` stays, because it comes from requests. `served` stays until a batch has a newer record.
+    // A whole batch replaces all records of earlier batches. `polled` stays, because it comes from requests.
+    // `served` stays until a batch has a newer record.
     if (isWhole) {
       this.#rows.clear();
       this.#uniqueNames.clear();
@@ -188,7 +191,7 @@ export class Branch {
     return deviceReference(this.#rows.get(COLLECTIONS_BY_KIND[kind]) ?? noRows, name);
   }
 
-  /** The present text of each topic; '' empties a topic. Topics of backends that are not up are left out. */
+  /** The text of each topic; '' means that the topic must be emptied. A backend that is not up has none. */
   texts(): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const [topic, resource] of RESOURCE_TOPICS) {
@@ -209,8 +212,8 @@ export class Branch {
   }
 
   /**
-   * True if `texts` has all topics of the backend: the backend must be up, and state that is polled must be
-   * known. Also true for a backend that is not enabled, which has no topics.
+   * True if `texts` has all topics of the backend: the backend must be up, and for `power` the polled text
+   * must be known. Also true for a backend that is not enabled, because it has no topics.
    */
   isComplete(backend: Backend): boolean {
     const state = this.stateOf(backend);
@@ -219,8 +222,8 @@ export class Branch {
   }
 
   /**
-   * To be called for a topic that `texts` does not have. True if the topic must be emptied. Else it keeps
-   * its last text, because `isComplete` is false for its backend, or because it belongs to no backend.
+   * To be called for a retained topic that `texts` does not have. True if the topic must be emptied. False if
+   * the topic must keep its text: `isComplete` is false for its backend, or the topic belongs to no backend.
    */
   mustBeEmptiedIfMissing(topic: string): boolean {
     const backend = BACKENDS_BY_FIRST_LEVEL.get(topic.split('/', 1)[0] ?? '');
@@ -244,7 +247,7 @@ export class Branch {
     } else if (change.collection === 'served') {
       this.served = JSON.parse(change.json) as ServedRecord;
     } else if (COLLECTION_SPECS[change.collection].keeps === undefined) {
-      // Collections with `keeps` have no topics: bridge.ts makes events of their actions.
+      // A collection with `keeps` has no topics. If it keeps actions, bridge.ts publishes them as events.
       this.#put(change.collection, change.key, change.json);
     }
   }

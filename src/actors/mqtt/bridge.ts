@@ -20,8 +20,8 @@ import { clientIdOf, cloneText, readIdentifier } from './topics.js';
 /** After a connection that has served the whole branch for this long, the next attempt is made at once. */
 const STEADY_MS = 10_000;
 /**
- * After this time the bridge asks again whether another node owns the branch (docs/home-assistant.md, "Two
- * nodes with one branch").
+ * If another node owns the branch, the bridge waits for this time before the next attempt
+ * (docs/home-assistant.md, "Two nodes with one branch").
  */
 const OCCUPIED_PAUSE_MS = 60_000;
 /**
@@ -33,8 +33,8 @@ const POLL_EVERY_MS = 600_000;
 const POLL_AGAIN_MS = 30_000;
 
 /**
- * The package `mqtt` begins an error like this if the broker refuses the connection. The broker's reason
- * follows: `Connection refused: Not authorized`.
+ * If the broker refuses the connection, the error of the package `mqtt` begins with these words. The broker's
+ * reason follows them: `Connection refused: Not authorized`.
  */
 const CONNECTION_REFUSED = /^Connection refused/;
 
@@ -42,7 +42,7 @@ export interface BridgeParts {
   readonly settings: MqttSettings;
   readonly node: NodeLink;
   readonly clock: Clock;
-  /** Undefined while the machine has no id. */
+  /** Returns the node's identifier; undefined while the machine has no id. */
   readonly identifier: () => string | undefined;
   readonly dial: (options: BrokerOptions) => BrokerConnection;
   readonly interfaces: () => InterfaceAddresses;
@@ -76,9 +76,12 @@ export class MqttBridge implements BridgeActor {
   #attemptsEnded: Promise<void> | undefined;
   #endWait: () => void = () => undefined;
   #isStopped = false;
-  /** The last reported reason why the node is not connected; '' while the branch is served. */
+  /**
+   * The last reported reason why the node is not connected; '' before the first report, and while the branch
+   * is served.
+   */
   #reportedReason = '';
-  /** The oddities at the last attempt: what is unusual in the password's file. Undefined if nothing is. */
+  /** The oddities of the password's file at the last attempt; undefined if there were none. */
   #loggedPasswordOddities: string | undefined;
   /** The hostname and the enabled children at the last check. The answer to `server` depends on them. */
   #serverFacts = '';
@@ -93,8 +96,8 @@ export class MqttBridge implements BridgeActor {
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
       const { keeps, updated: eventType } = COLLECTION_SPECS[change.collection];
-      // An action is no state, so it is a message that the broker does not retain. `updated` in the table is
-      // the type of its event, such as `power.action`.
+      // An action is no state, so it becomes an event in a message that the broker does not retain. The
+      // member `updated` of `COLLECTION_SPECS` is the type of the event, such as `power.action`.
       if (change.kind === 'put' && keeps === 'actions') {
         const event = `{"event":${JSON.stringify(eventType)},"data":${change.json}}`;
         this.#serving?.publishPassing('event', event);
@@ -167,11 +170,11 @@ export class MqttBridge implements BridgeActor {
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<EndOfAttempt> {
     const { settings, node, clock } = this.#parts;
-    /** When the branch was first published on this connection, in monotonic ms; infinite before. */
+    /** When the branch was first published on this connection, in monotonic ms; infinite until then. */
     let settledAtMs = Number.POSITIVE_INFINITY;
     /**
-     * The topics that were logged as left out on this connection, and the text about another owner of the
-     * device message.
+     * The items that were logged since this connection began: topics that are left out, and the text about
+     * another owner of the device message.
      */
     const loggedItems = new Set<string>();
     this.#serving = new Serving({
@@ -193,13 +196,13 @@ export class MqttBridge implements BridgeActor {
     return { kind: wasSteady ? 'steady' : 'failed', reason };
   }
 
-  /** A function that dials, and keeps the connection so that `stop` can end it. */
+  /** Returns a function that dials, and sets `#connection`, so that `stop` can end the connection. */
   #dialler(address: BrokerAddress, clientId: string, will?: BrokerOptions['will']) {
     const { dial, clock } = this.#parts;
     return (onMessage: BrokerOptions['onMessage']): BrokerConnection => {
-      const ownWill = will === undefined ? {} : { will };
+      const willOption = will === undefined ? {} : { will };
       const onPong = (): void => this.#pollServerIfChanged();
-      this.#connection = dial({ ...address, clientId, clock, onMessage, onPong, ...ownWill });
+      this.#connection = dial({ ...address, clientId, clock, onMessage, onPong, ...willOption });
       return this.#connection;
     };
   }
@@ -216,7 +219,10 @@ export class MqttBridge implements BridgeActor {
     this.#timers.set('poll', POLL_EVERY_MS, () => this.#pollAll());
   }
 
-  /** Nothing reports a change of the hostname, so this is called at moments when the thread runs anyway. */
+  /**
+   * Polls `server` if the hostname or the enabled children have changed. Nothing reports a change of the
+   * hostname, so this function is called at moments when the thread runs anyway.
+   */
   #pollServerIfChanged(): void {
     const facts = [this.#parts.hostname(), ...this.#branch.children].join();
     if (facts !== this.#serverFacts && this.#serving !== undefined) void this.#poll('server');
@@ -242,7 +248,10 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /** Reports `up`, and what the broker does not have. The report is logged only if it has a new item. */
+  /**
+   * Reports `up`, and what the broker does not have. The report is logged only if it has an item that is not
+   * in `loggedItems`.
+   */
   #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], loggedItems: Set<string>): void {
     const { node } = this.#parts;
     this.#reportedReason = '';
@@ -258,7 +267,7 @@ export class MqttBridge implements BridgeActor {
   }
 
   /**
-   * Each attempt reads the password's file (password-file.ts), so the log gets the file's oddities only when
+   * Each attempt reads the password's file (broker-address.ts), so the log gets the file's oddities only when
    * they have changed.
    */
   #logPasswordOddities(oddities: string | undefined): void {
@@ -287,7 +296,10 @@ export default bridgeThread<'mqtt'>(
     }),
 );
 
-/** Empty if the system call fails, for instance if no descriptor is free. The next poll reads again. */
+/**
+ * Empty if the system call fails, for instance if no descriptor is free. The interfaces are read again after
+ * the next poll, or earlier.
+ */
 function interfacesNow(): InterfaceAddresses {
   try {
     return bestFirst(networkInterfaces());
