@@ -5,13 +5,13 @@ import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 
-/** An attempt to connect may take no longer than this, so a later address would be of no use. */
+/** An attempt to connect takes no longer than this, so an address that is found later would be useless. */
 const LOOKUP_MAX_MS = 10_000;
 /** This is enough for a name with hundreds of addresses. */
 const OUTPUT_MAX_BYTES = 64 * 1024;
 /**
- * The code of Node.js's error if the output is too long. Node.js kills the program, and still returns the
- * output up to the bound.
+ * The code of Node.js's error if the output is too long. Node.js then kills the child process, and still
+ * returns the output up to the bound.
  */
 const OUTPUT_TOO_LONG = 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
 /** Names of this machine, such as `localhost` and `a.localhost.`. Node.js needs no name server for them. */
@@ -23,13 +23,15 @@ interface Address {
 }
 
 /**
- * Looks up the name of one peer by a child process. The caller begins a look-up only after the one before
- * has ended. Node.js's own look-up calls getaddrinfo, which blocks one of the few threads that Node.js has
- * for files, and cannot be ended.
+ * Looks up the name of one peer by a child process. The caller must not begin a look-up before the earlier
+ * look-up has ended. Node.js's own look-up calls getaddrinfo. Such a call cannot be ended, and blocks one of
+ * the few threads that Node.js has for files.
  */
 export class NameLookup {
-  #running: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined;
-  #hasEnded = false;
+  /** The process of the last look-up. It may have ended already. */
+  #lastProcess: { readonly childProcess: ChildProcess; readonly ended: Promise<unknown> } | undefined;
+  /** True after the call of `end`. */
+  #isStopped = false;
   readonly #program: string;
 
   constructor(program = 'getent') {
@@ -37,8 +39,8 @@ export class NameLookup {
   }
 
   /**
-   * Returns the option `lookup` for one `net.connect`. Undefined for an IP address and for localhost, because
-   * Node.js's own look-up of these asks no name server.
+   * Returns the option `lookup` for one `net.connect`. Returns undefined for an IP address and for localhost,
+   * because Node.js's own look-up is enough: it needs no name server for these.
    */
   lookupFor(host: string): LookupFunction | undefined {
     if (LOCALHOST.test(host) || isIP(host) !== 0) return undefined;
@@ -50,30 +52,33 @@ export class NameLookup {
           else if (options.all === true) callback(null, [...addresses]);
           else callback(null, first.address, first.family);
         },
-        // Node.js's own look-up is used where the program is missing, or cannot be started now.
+        // Node.js's own look-up is used if the program is missing, or cannot be started now.
         () => lookup(name, options, callback),
       );
     };
   }
 
-  /** Resolves when the child process has ended. A child that ends after this thread would stay a zombie. */
+  /**
+   * Kills the child process, and resolves when it has ended. A child process that ends after this thread
+   * would stay a zombie.
+   */
   async end(): Promise<void> {
-    this.#hasEnded = true;
-    this.#running?.child.kill('SIGKILL');
-    await this.#running?.ended;
+    this.#isStopped = true;
+    this.#lastProcess?.childProcess.kill('SIGKILL');
+    await this.#lastProcess?.ended;
   }
 
   async #findAddresses(name: string): Promise<readonly Address[]> {
     // The module is loaded only for a look-up, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
-    if (this.#hasEnded) return [];
+    if (this.#isStopped) return [];
     const options = {
       timeout: LOOKUP_MAX_MS,
       maxBuffer: OUTPUT_MAX_BYTES,
       killSignal: 'SIGKILL',
     } as const;
     const output = new Promise<string>((resolve, reject) => {
-      const child = execFile(this.#program, ['ahosts', name], options, (error, stdout) => {
+      const childProcess = execFile(this.#program, ['ahosts', name], options, (error, stdout) => {
         // The code is a text if the program could not run (an errno name), or if its output was too long.
         // The code is a number, the exit status, if the program ran but did not find the host. There is no
         // code if the program was killed.
@@ -81,16 +86,17 @@ export class NameLookup {
         if (couldNotRun) reject(error);
         else resolve(stdout);
       });
-      const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));
-      this.#running = { child, ended };
+      const ended = new Promise((resolve) => childProcess.once('close', resolve).once('error', resolve));
+      this.#lastProcess = { childProcess, ended };
     });
     return addressesInOutput(await output);
   }
 }
 
 /**
- * A line of the output begins with an address. Each address has several lines, one for each kind of socket.
- * The last line is left out, because it is empty, or cut off where the output was too long.
+ * Each line of the output begins with an address. Each address has several lines, one for each kind of
+ * socket. The text after the last line break is left out: it is empty, or an incomplete line if the output
+ * was too long.
  */
 function addressesInOutput(output: string): readonly Address[] {
   const lines = output.split('\n').slice(0, -1);

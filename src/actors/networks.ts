@@ -3,8 +3,8 @@
 import { BlockList, isIPv4 } from 'node:net';
 
 /**
- * Each network is written `ADDRESS/BITS`. Networks whose IP family differs from the address's are left out,
- * because a `BlockList` would also compare an IPv4 address with IPv4-mapped IPv6 networks.
+ * Each network is written `ADDRESS/BITS`. The `BlockList` gets only networks of the same IP family as the
+ * address, because it would also compare an IPv4 address with IPv4-mapped IPv6 networks.
  */
 export function isInNetworks(networks: readonly string[], address: string): boolean {
   const family = familyOf(address);

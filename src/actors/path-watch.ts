@@ -1,11 +1,11 @@
-// Reports when the file at a path may have been changed or replaced. It never opens the file.
+// Reports when the file at a path may have been made, changed, replaced or removed. Never opens the file.
 
 import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
 
 /**
- * Directories may come and go while a watch is being set. After this many tries, the next slow poll tries
- * again.
+ * Directories may come and go while a watch is being set. `#watchDirectory` tries this many times, and
+ * the next slow poll calls it again.
  */
 const WATCH_MAX_TRIES = 8;
 const SLOW_POLL_MS = 60_000;
@@ -19,7 +19,7 @@ function statOf(path: string): BigIntStats | undefined {
   }
 }
 
-/** A text that changes when the file at the path is written or replaced; undefined if there is no file. */
+/** A text that changes when the file at the path is written to or replaced; undefined if no file is there. */
 export function fileIdentity(path: string): string | undefined {
   const stat = statOf(path);
   if (stat === undefined) return undefined;
@@ -48,22 +48,23 @@ interface WatchedDirectory extends Directory {
 }
 
 /**
- * Watches the file's directory, because only the directory's events report a rename over the file. If the
- * directory is missing, the nearest existing one above it is watched. A slow poll covers changes behind
- * links, and on disks without notifications.
+ * Watches the file's directory, because only events of the directory report that a rename has replaced the
+ * file. If the directory is missing, the nearest existing directory above it is watched. A change of a link's
+ * target causes no event, and some file systems report no events at all. So a slow poll reports regularly,
+ * too.
  */
 export class PathWatch {
   readonly #file: string;
   readonly #onChange: () => void;
   readonly #settleMs: number;
   readonly #slowPoll: NodeJS.Timeout;
-  #watched: WatchedDirectory | undefined;
+  #watchedDirectory: WatchedDirectory | undefined;
   #pendingReport: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   /**
-   * Calls `onChange` when the file should be read again, but never from within the constructor. Changes
-   * within `settleMs` are reported together.
+   * `onChange` is called when the file should be read again, but never before the constructor returns. One
+   * call reports all events within `settleMs`.
    */
   constructor(file: string, onChange: () => void, settleMs: number, slowPollMs = SLOW_POLL_MS) {
     this.#file = file;
@@ -89,37 +90,40 @@ export class PathWatch {
   };
 
   /**
-   * Watches the directory that exists now. While a watch is being set, a directory nearer to the file may be
-   * made, or the watched one replaced. So the loop compares again after each new watch, which reports later
-   * changes.
+   * Watches the directory that `directoryOf` returns now. While the watch is being set, a directory nearer to
+   * the file may be made, or another directory may replace the watched one. So the loop calls `directoryOf`
+   * again after it has set a watch. The watch reports all later changes.
    */
   #watchDirectory(): void {
     for (let tries = 0; tries < WATCH_MAX_TRIES && !this.#isClosed; tries++) {
       const directory = directoryOf(this.#file);
       const isWatched =
-        this.#watched?.path === directory.path && this.#watched.identity === directory.identity;
+        this.#watchedDirectory?.path === directory.path &&
+        this.#watchedDirectory.identity === directory.identity;
       if (isWatched) return;
       this.#endWatch();
       try {
         const watcher = watch(directory.path, (_, name) => this.#onDirectoryEvent(directory.path, name));
         // The kernel may end a watch by itself. The next slow poll sets another one.
         watcher.on('error', () => this.#onWatchEnded(watcher));
-        this.#watched = { ...directory, watcher };
+        this.#watchedDirectory = { ...directory, watcher };
       } catch {
-        // We lack permission, no watch is free, or the directory has gone. The slow poll tries again.
+        // We lack permission, the system allows no more watches, or the directory has gone. The next slow
+        // poll tries again.
         return;
       }
     }
   }
 
-  /** `name` is the name of the changed entry; null if the system gives none. */
-  #onDirectoryEvent(directory: string, name: string | null): void {
+  /** `name` is the name of the changed entry; null if the system reports no name. */
+  #onDirectoryEvent(directoryPath: string, name: string | null): void {
     // This entry of the directory is the file, or the first directory on the way to it. If the directory is
     // `/a` and the file is `/a/b/c`, this is `b`.
-    const [nextOnPath] = relative(directory, this.#file).split(sep);
-    // The directory's own name means that the directory was removed or renamed. The watch may be dead then,
-    // and the identity does not always show that: a new directory may get the inode number of the old one.
-    const isOwnName = name === basename(directory);
+    const [nextOnPath] = relative(directoryPath, this.#file).split(sep);
+    // An event with the directory's own name means that the directory was removed or renamed. The watch may
+    // report nothing more then. The directory's identity may still be the same, because a new directory may
+    // get the inode number of the old one.
+    const isOwnName = name === basename(directoryPath);
     if (isOwnName) this.#endWatch();
     const mayConcernFile = name === null || name === nextOnPath || isOwnName;
     if (mayConcernFile && !this.#isClosed) this.#pendingReport ??= setTimeout(this.#report, this.#settleMs);
@@ -127,11 +131,11 @@ export class PathWatch {
 
   #onWatchEnded(watcher: FSWatcher): void {
     watcher.close();
-    if (this.#watched?.watcher === watcher) this.#watched = undefined;
+    if (this.#watchedDirectory?.watcher === watcher) this.#watchedDirectory = undefined;
   }
 
   #endWatch(): void {
-    this.#watched?.watcher.close();
-    this.#watched = undefined;
+    this.#watchedDirectory?.watcher.close();
+    this.#watchedDirectory = undefined;
   }
 }

@@ -1,4 +1,4 @@
-// Reads the body of an answer to one of the node's own HTTP requests, up to a size.
+// Reads the body of an HTTP response, up to a maximum size. The daemon itself has sent the request.
 
 import type { IncomingMessage } from 'node:http';
 import { failed, type Result, success } from '../protocol/actor/result.js';

@@ -1,5 +1,5 @@
-// Runs an actor in its thread: passes messages to the actor, and sends what it publishes in batches. An error
-// that the actor throws outside of a promise is not caught, and ends the thread.
+// Runs an actor in its thread: passes messages to the actor, and sends in batches what the actor publishes.
+// An error that the actor throws outside of a promise is not caught, and ends the thread.
 
 import { monotonic } from '../host/clock.js';
 import { IdleHeap } from '../host/idle-heap.js';
@@ -27,7 +27,7 @@ import {
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 
-/** A larger batch is sent as several messages, so that the main thread never handles a huge batch at once. */
+/** A batch is sent as soon as it has this number of items, so the main thread never gets a huge batch. */
 const BATCH_ITEMS_MAX = 1024;
 
 /**
@@ -38,8 +38,8 @@ const BATCH_ITEMS_MAX = 1024;
 export interface Publisher {
   /**
    * A backend sends `up` after it has put all its records. A backend that sends `connecting` need not drop
-   * its records, because the journal decides by itself which of them it drops. It keeps units, for example
-   * (`dropsWhenAway` in gateway/journal.ts).
+   * its records, because the journal decides by itself which of them it drops. The journal keeps units, for
+   * example (`dropsWhenAway` in gateway/journal.ts).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
@@ -70,13 +70,13 @@ export type NodeLink = Omit<OwnerLink, 'put' | 'drop'>;
 
 export interface BridgeActor {
   /**
-   * Applies a batch of records of other parts. The next batch comes only after this call has returned. An
-   * error that this call throws ends the thread.
+   * Applies a batch of changes to records that the actor does not own. The next batch comes only after this
+   * call has returned. An error that this call throws ends the thread.
    */
   applyChanges(batch: ChangeBatch): void;
   /**
-   * Is called once. Its promise settles when the actor has closed everything. A bridge may ask for operations
-   * until then.
+   * This method is called once. Its promise settles when the actor has closed everything. Until then a
+   * bridge may ask for operations.
    */
   stop(): Promise<void>;
 }
@@ -100,8 +100,8 @@ class BatchPublisher implements BackendLink {
   /** How many commands have no answer yet. */
   runningCommands = 0;
   /**
-   * The requests without a reply: by each request's id, the function that resolves its promise. Each actor
-   * bounds the number of its own requests.
+   * The requests that have no reply yet. The key is the request's id. The function resolves the promise that
+   * `ask` has returned. Each actor bounds the number of its own requests.
    */
   readonly #pendingRequests = new Map<number, (reply: BridgeReply) => void>();
   #lastRequestId = 0;
@@ -111,7 +111,7 @@ class BatchPublisher implements BackendLink {
   }
 
   put(collection: Collection, key: string, json: string, rank?: number): void {
-    // A put is no object like the other items, because this costs less (`PostedPut` in messages.ts).
+    // A put is sent as an array, which costs less than an object (`PostedPut` in messages.ts).
     const collectionIndex = COLLECTION_NAMES.indexOf(collection);
     const put: PostedPut = [collectionIndex, key, json, rank];
     this.add(put);
@@ -180,15 +180,18 @@ class BatchPublisher implements BackendLink {
   };
 }
 
-/** A `ToActor` may have a command of any backend. Here it is one of type `C`, such as `SystemdCommand`. */
+/**
+ * A `ToActor` may have a command of any backend. Here the command has the type `C`, such as `SystemdCommand`.
+ */
 type MessageToActor<C> = CommandMessage<C> | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
 /** Both have `stop`. All other methods may be missing: a bridge, for example, has no `handle`. */
 type BackendOrBridge<C> = Pick<Actor<C>, 'stop'> & Partial<Actor<C>>;
 
 /**
- * Runs one actor. Resolves after a `stop` message or the end of the port. Rejects when `start` throws or the
- * actor's `stop` rejects. The supervisor counts a rejection as the death of the thread.
+ * Runs one actor until a `stop` message or the end of the port, then stops the actor, and resolves. Rejects
+ * when `start` throws or the actor's `stop` rejects. The supervisor counts a rejection as the death of the
+ * thread.
  */
 async function run<S, C>(
   task: ActorTask<S>,

@@ -1,5 +1,5 @@
-// Reads and replaces small files. A reading never blocks on a pipe, and never reads a huge file. A file is
-// written whole or not at all.
+// Reads and replaces small files. A reading never waits for the writer of a FIFO, and never reads a huge
+// file. A file is written whole or not at all.
 
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
@@ -41,8 +41,8 @@ export async function readInTime(clock: Clock, reading: Promise<FileResult>): Pr
 /** Reads a regular file of at most `maxBytes`. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileResult> {
   try {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer and block one of the process's few file
-    // threads.
+    // Without O_NONBLOCK, the opening of a FIFO would wait for a writer, and would block one of the few
+    // threads in which Node.js works on files.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return await readRegular(file, maxBytes).finally(() => file.close());
   } catch (error) {
@@ -56,8 +56,8 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResu
   const stats = await file.stat();
   if (!stats.isFile())
     return unreadFile(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
-  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. So one
-  // byte more than the limit is read: if the file has that byte, it is too large.
+  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. The
+  // buffer has one byte more than the limit: a file that fills the whole buffer is too large.
   const bytes = new Uint8Array(maxBytes + 1);
   const length = await readUntilEnd(file, bytes);
   if (length > maxBytes) return unreadFile(`it is larger than ${maxBytes} bytes`);
@@ -81,14 +81,15 @@ export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8A
 
 /**
  * Replaces the file. At any time, even after a power cut, the file has either the old text or the new one.
- * Missing directories are made, for the owner alone. Rejects with the system's error.
+ * Missing directories are made, and only their owner gets access. Rejects with the system's error.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const newPath = `${path}.new`;
-  // A process that died before its `rename` may have left a file at `newPath`. It is removed, because
-  // `writeFile` would not change its permissions. If it is a link, `writeFile` would write to its target.
+  // A process that died before its `rename` may have left a file at `newPath`. This file is removed, because
+  // `writeFile` would keep its permissions. If the file is a link, `writeFile` would write to the link's
+  // target.
   await rm(newPath, { force: true });
   await writeFile(newPath, text, { mode: 0o600, flush: true });
   await rename(newPath, path);

@@ -1,4 +1,4 @@
-// Decodes and parses texts that come from outside. Pure.
+// Decodes and parses texts that come from outside, and bounds the JSON of a list. Pure.
 
 /**
  * Returns the bytes of an ASCII text. Each `%XX` becomes the byte that it stands for. A `%` without two
@@ -11,7 +11,7 @@ export function percentDecoded(text: string): Buffer {
   return Buffer.from(oneCharacterPerByte, 'latin1');
 }
 
-/** The text with each `%XX` decoded; undefined if an escape is broken, or if the bytes are not UTF-8. */
+/** The text with each `%XX` decoded; undefined if a `%XX` is broken, or if the bytes are not UTF-8. */
 export function percentDecodedText(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -32,8 +32,8 @@ export function jsonObject(text: string): Readonly<Record<string, unknown>> | un
 }
 
 /**
- * An object of these entries, whose keys may come from outside. It has no prototype, so that `__proto__` and
- * `constructor` are keys like any other.
+ * An object of these entries. Their keys may come from outside, so the object has no prototype: `__proto__`
+ * and `constructor` are keys like any other.
  */
 export function withoutPrototype<T>(entries: Iterable<readonly [key: string, value: T]>): Record<string, T> {
   const object: Record<string, T> = Object.create(null);
@@ -42,8 +42,8 @@ export function withoutPrototype<T>(entries: Iterable<readonly [key: string, val
 }
 
 /**
- * Keeps the items at the beginning whose JSON has at most `maxBytes` together. Of the later items, only the
- * needed ones are kept, even if the JSON of all kept items then has more than `maxBytes`.
+ * Keeps the first items, up to `maxBytes` of JSON in total. Of the later items, only the needed ones are
+ * kept, even if the total is then more than `maxBytes`.
  */
 export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
   let bytesSoFar = 0;

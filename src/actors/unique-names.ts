@@ -1,8 +1,8 @@
-// Gives things such as streams and outputs unique names, even if several want the same name
+// Gives things such as streams and outputs unique names, even if several have the same desired name
 // (docs/http-api.md, "Names of clients"). Pure.
 
 /**
- * A thing has its desired name. If that name is in use already, the thing is called `NAME #ID` instead. It
+ * A thing gets its desired name. If that name is in use already, the thing is called `NAME #ID` instead. It
  * keeps this numbered name until `release`, even if its desired name changes.
  */
 export class UniqueNames {
@@ -17,8 +17,8 @@ export class UniqueNames {
     this.release(id);
     const isNumbered = this.#idByName.has(desired);
     let name = isNumbered ? `${desired} #${id}` : desired;
-    // The numbered name may be in use, too, if it is the desired name of another stream or output. The loop
-    // ends, because each round makes a longer name.
+    // The numbered name may be in use, too, if it is the desired name of another thing. The loop ends,
+    // because each round makes a longer name.
     while (this.#idByName.has(name)) name = `${name} #${id}`;
     this.#nameById.set(id, { name, isNumbered });
     this.#idByName.set(name, id);
@@ -26,8 +26,8 @@ export class UniqueNames {
   }
 
   /**
-   * Frees the name of a thing whose desired name has changed. A numbered name is kept. To be called for all
-   * things before `assign`, so that two things, for example, can swap their names.
+   * Frees the name of a thing whose desired name has changed to `desired`. A numbered name is not freed. To
+   * be called for all things before `assign`, so that two things, for example, can swap their names.
    */
   vacate(id: number, desired: string): void {
     const current = this.#nameById.get(id);
@@ -42,7 +42,7 @@ export class UniqueNames {
     this.#idByName.delete(current.name);
   }
 
-  /** The thing that has this name now. */
+  /** The id of the thing that has this name now; undefined if the name is free. */
   idOf(name: string): number | undefined {
     return this.#idByName.get(name);
   }

@@ -15,7 +15,7 @@ export type CommandLine =
   | { readonly do: 'progress' | 'bench' | 'trace'; readonly args: readonly string[] }
   | WrongUsage;
 
-/** The command line is wrong (EX_USAGE); `message` is one line with the reason, and where to read more. */
+/** The command line is wrong (EX_USAGE). `message` is one line: the reason, and a reference to `--help`. */
 export interface WrongUsage {
   readonly do: 'wrong';
   readonly message: string;
@@ -38,7 +38,7 @@ export function parseArguments(argv: readonly string[]): CommandLine {
   const { values, tokens } = options.value;
   if (values.help) return { do: 'help' };
   if (values.version) return { do: 'version' };
-  // `values` has only the last `--config`, so a second one is found only in `tokens`.
+  // `values` has only the last `--config`. `tokens` has all of them.
   const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
   if (configs.length > 1) return wrong('--config is given twice');
   if (values.config === '') return wrong('--config needs a value');

@@ -14,7 +14,7 @@ declare global {
   }
 }
 
-/** The process as it was started. */
+/** Environment and user id with which the process was started. */
 export interface Caller {
   readonly env: Variables;
   readonly uid: number;
@@ -23,7 +23,10 @@ export interface Caller {
 /** The longest wait for the user database, which may be on the network. */
 const DATABASE_MS = 5_000;
 
-/** The first variable names the user who has become root by sudo or run0, the second by pkexec. */
+/**
+ * Each variable has the id of the user who has become root. `sudo` and `run0` set the first variable, and
+ * `pkexec` sets the second.
+ */
 const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
 /**
@@ -36,22 +39,23 @@ export function invokingUser({ env, uid }: Caller): number | undefined {
   // If `env` names another directory, somebody has set it for this command on purpose. Then the command
   // stays root, and uses what it finds in that directory.
   const hasDefaultDirectory = runtimeDirectory(env, uid) === defaultDirectory;
-  // The id is that of a user other than root, such as `1000`.
+  // The pattern matches the id of any user except root, such as `1000`.
   const invoker = INVOKER_VARIABLES.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
   if (uid !== 0 || !hasDefaultDirectory || invoker === undefined) return undefined;
   return Number(invoker);
 }
 
 /**
- * Gives root's rights up for good, and sets the environment so that the files and the sound server of the
- * invoking user are used. The caller must do this before it starts a thread, because threads copy the
- * environment. Does nothing for a user who is not in the user database.
+ * Gives up root's rights permanently, and sets the environment so that the process uses the files and the
+ * sound server of the invoking user. The program must call this before it starts a thread, because threads
+ * copy the environment. Does nothing if there is no invoking user, or if this user is not in the user
+ * database.
  */
 export function actAsInvokingUser(): void {
   const uid = invokingUser({ env: process.env, uid: process.getuid?.() ?? 0 });
   const user = uid === undefined ? undefined : userOf(uid);
   if (user === undefined) return;
-  // Root's home is read before the process changes its user.
+  // `userInfo` describes the user of the process. After `giveRightsUp`, this user is not root any more.
   const { homedir: rootHome } = userInfo();
   giveRightsUp(user);
   // A home that is not root's stays, because somebody has set it for this command.
@@ -81,9 +85,9 @@ function userOf(uid: number): User | undefined {
 }
 
 /**
- * Debian's Node refuses to change the user (ERR_INVALID_STATE) where libuv might use io_uring. The package's
+ * Debian's Node refuses to change the user (ERR_INVALID_STATE) if libuv might use io_uring. The package's
  * start script switches io_uring off. If Debian's Node is started without this script, the process stays
- * root's, with the user's directories.
+ * root's, but uses the directories of the invoking user.
  */
 function giveRightsUp({ uid, gid, name }: User): void {
   try {

@@ -1,6 +1,6 @@
 // Runs in place of the program if Node is too old to read the program's bundles. The build translates the
 // syntax of this file for old Nodes, but cannot add modules that they lack. So the file imports no module of
-// Node. main.js loads the result (packaging/build.mjs).
+// Node. main.js loads the translated file (packaging/build.mjs).
 
 import { VERSION } from '../version.js';
 import { HELP } from './help.js';

@@ -257,8 +257,7 @@ export class Meters {
     const oldPeaks = this.#levels[list].get(index);
     const newPeaks = peaksOf(fragment, channelMap.length);
     const isUnchanged = oldPeaks !== undefined && areSamePeaks(oldPeaks, newPeaks);
-    // Between two series the link is not paused, so each meter gets 20 fragments a second. Most of them have
-    // the same peaks as before.
+    // Between two series the link is not paused. Each meter then gets 20 fragments a second, mostly equal.
     if (this.#nextPlace === 'first' && isUnchanged) return;
     // The next level event has the highest sample since the last event (docs/events.md, "Levels"). So older
     // peaks count, too, if they have not been sent yet.
@@ -309,9 +308,7 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/**
- * True if one meter fits both. A device needs a new meter if its source or number of channels has changed.
- */
+/** True if one meter fits both: the source and the number of channels are the same. */
 function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;

@@ -100,7 +100,6 @@ const ENTITY_MEMBERS = [
   'default_sink',
 ];
 
-/** The backend of each topic, by the topic's first level. */
 const BACKENDS_BY_FIRST_LEVEL: ReadonlyMap<string, Backend> = new Map([
   ['audio', 'audio'],
   ['services', 'systemd'],
@@ -151,8 +150,7 @@ export class Branch {
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
-    // A whole batch replaces all records of earlier batches. `polled` stays, because it comes from requests.
-    // `served` stays until a batch has a newer record.
+    // `polled` stays, because it comes from requests. `served` stays until a batch has a newer record.
     if (isWhole) {
       this.#rows.clear();
       this.#uniqueNames.clear();
@@ -297,7 +295,6 @@ export class Branch {
   }
 }
 
-/** See `UPGRADE_MAX_BYTES`. */
 function upgradeText(json: string): string {
   if (Buffer.byteLength(json) <= UPGRADE_MAX_BYTES) return json;
   const { extra: _, ...withoutExtra } = JSON.parse(json) as UpgradeRecord;

@@ -1,6 +1,6 @@
-// Decides how a broker is reached: its address, the user name and password, and the certificates. Each
-// attempt to connect reads the files of the password and of the certificates again, because an administrator
-// may have changed them.
+// Decides how a broker is reached: its URL, the user name and password, and the certificates. Each attempt to
+// connect reads the password's file and the certificates' file again, because an administrator may have
+// changed these files.
 
 import type { Clock } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -12,22 +12,22 @@ export interface BrokerAddress {
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** For people: what is unusual in the password's file; undefined if nothing is. */
+  /** For people: what is unusual in the password's file; undefined if nothing is unusual. */
   readonly passwordOddities?: string | undefined;
-  /** Trusted certificates in PEM. If undefined, Node's own list is used. */
+  /** Trusted certificates in PEM. If undefined, Node.js's own list is used. */
   readonly ca?: string | undefined;
 }
 
 /**
  * Debian's file of trusted certificates. An administrator may have added the certificate of a private
- * authority to it, so it is preferred to Node's own list.
+ * authority to this file, so the file is preferred to Node.js's own list.
  */
 const SYSTEM_CERTIFICATES_FILE = '/etc/ssl/certs/ca-certificates.crt';
 /** A larger file is refused. Debian's file of certificates has about 220 kB. */
 const FILE_MAX_BYTES = 4 << 20;
 /**
- * These mode bits let group and others read the password (docs/configuration.md, "MQTT"). The mode was
- * checked at the start, but may have changed since.
+ * These mode bits let group and others read the password (docs/configuration.md, "MQTT"). The daemon checks
+ * the mode at its start, but somebody may have changed the mode since.
  */
 const READABLE_BY_OTHERS = 0o044;
 
@@ -42,7 +42,7 @@ export async function brokerAddress(
   // A scheme may have capitals (RFC 3986, section 3.1).
   const certificateFile = /^mqtts:/i.test(url) ? (caFile ?? SYSTEM_CERTIFICATES_FILE) : undefined;
   const certificatesResult = await readBytes(certificateFile, 'mqtt.caFile', clock);
-  // Only a configured file must be readable. A machine without Debian's file still has Node's own list.
+  // A configured file must be readable. Debian's file may be missing, because Node.js has a list of its own.
   if (!certificatesResult.ok && caFile !== undefined) return certificatesResult;
   const pem = certificatesResult.ok ? certificatesResult.value : undefined;
   const ca = pem === undefined ? undefined : Buffer.from(pem).toString();
@@ -54,9 +54,9 @@ export async function brokerAddress(
 }
 
 /**
- * The value is undefined if there is no path. The error is a text for people, and begins with the
- * configuration's `key`. A file whose mode has one of `forbiddenModeBits` is an error, and so is a disk that
- * does not answer in time.
+ * The value is undefined if there is no path. The result is an error if the file cannot be read in time, or
+ * if its mode has one of `forbiddenModeBits`. The error is a text for people, and begins with `key`, which is
+ * the configuration's key for the path.
  */
 async function readBytes(
   path: string | undefined,

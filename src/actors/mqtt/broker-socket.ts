@@ -1,24 +1,25 @@
-// Opens the socket to a broker by TCP or TLS, to the first of the broker's addresses that answers.
+// Opens a TCP or TLS socket to a broker. If the broker's name has several addresses, the socket uses the
+// first address that answers.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { NameLookup } from '../name-lookup.js';
 
-/** The configuration allows no other schemes. */
+/** The default port of each URL scheme. The configuration allows no other schemes. */
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
 
 /**
  * The addresses of a name are tried one after the other. Each address except the last has this time to
- * answer. Node.js's own 250 ms are too short: a broker far away may need longer, and the kernel repeats a
- * lost first packet only after 1 s. Four dead addresses take 8 s of the 10 s of `CONNECT_DEADLINE_MS`
- * (broker.ts), so there is still time for a fifth address.
+ * answer. Node.js's default of 250 ms is too short: a broker far away may need longer, and the kernel repeats
+ * a lost first packet only after 1 s. `CONNECT_DEADLINE_MS` (broker.ts) is 10 s. Four dead addresses take
+ * 8 s, so there is still time for a fifth address.
  */
 const TIME_PER_ADDRESS_MS = 2_000;
 
 /** `ca` has the trusted certificates in PEM. If it is undefined, Node.js's own list is used. */
 export function dialBroker(url: string, ca: string | undefined, nameLookup: NameLookup): Socket {
   const { protocol, hostname, port } = new URL(url);
-  // A URL has an IPv6 address in brackets, such as `[::1]`.
+  // An IPv6 address in a URL has brackets, such as `[::1]`.
   const hostWithoutBrackets = hostname.replace(/^\[|\]$/g, '');
   // `lookupFor` returns undefined for an IP address or localhost, because Node.js's own look-up is enough
   // for these (name-lookup.ts).

@@ -1,5 +1,5 @@
-// One connection to a broker, from dialling to its end. It never reconnects by itself. Only this file uses
-// the npm package `mqtt`.
+// Opens one connection to a broker, uses it, and ends it. A connection never reconnects by itself. Only this
+// file uses the npm package `mqtt`.
 
 import type { Socket } from 'node:net';
 import {
@@ -26,7 +26,7 @@ import {
 import type { BrokerAddress } from './broker-address.js';
 import { dialBroker } from './broker-socket.js';
 
-/** The time from dialling until the broker accepts the connection. */
+/** The broker must accept the connection within this time after dialling. */
 const CONNECT_DEADLINE_MS = 10_000;
 /** A broker that has not acknowledged a packet after this time counts as hung. */
 const ACK_DEADLINE_MS = 20_000;
@@ -35,14 +35,14 @@ const KEEPALIVE_S = 30;
 /** The broker has this time to close the connection after our DISCONNECT. */
 const END_DEADLINE_MS = 200;
 /**
- * How many messages may wait for acknowledgement in each direction. The broker may set a smaller number for
- * the messages that it receives.
+ * At most this many messages may wait for acknowledgement in each direction. The broker may set a smaller
+ * number for the messages that it receives.
  */
 const IN_FLIGHT_MAX = 16;
 
 /**
- * The largest packet that the broker may send. A node's state is never so large. The broker is informed of
- * this bound. If the broker sends a larger packet all the same, the connection ends.
+ * The largest packet that the broker may send. No retained text of a node is so large. The CONNECT packet
+ * informs the broker of this bound. If the broker sends a larger packet all the same, the connection ends.
  */
 const PACKET_MAX_BYTES = 1 << 20;
 /**
@@ -51,7 +51,7 @@ const PACKET_MAX_BYTES = 1 << 20;
  * than the packet, by at most this number.
  */
 const READ_MAX_BYTES = 1 << 16;
-/** A packet has at most this many bytes besides topic, text and correlation data. */
+/** A PUBLISH packet has at most this many bytes besides topic, text and correlation data. */
 const PACKET_HEAD_MAX_BYTES = 64;
 
 export interface BrokerMessage {
@@ -59,11 +59,14 @@ export interface BrokerMessage {
   readonly text: string;
   /**
    * True for a message that the broker had stored before the subscription. If the subscription has the
-   * option `rap` (MQTT 5, section 3.8.3.1), this is also true for a new message whose sender wants the
-   * broker to store it.
+   * option `rap` (MQTT 5, section 3.8.3.1), `retained` is also true for a new message whose sender wants
+   * the broker to store it.
    */
   readonly retained: boolean;
-  /** Where the sender waits for an answer, and the mark that the answer must have (MQTT 5, section 4.10). */
+  /**
+   * The sender waits for an answer at this `topic`. The answer must have the mark `correlation`, if there is
+   * one (MQTT 5, section 4.10).
+   */
   readonly response?: { readonly topic: string; readonly correlation?: Uint8Array };
 }
 
@@ -77,16 +80,22 @@ export interface BrokerOptions extends BrokerAddress {
   readonly clock: Clock;
 }
 
-/** The public members of a connection, which a test can replace. */
+/** The public members of `MqttConnection`. A test can use another object that has them. */
 export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
 
-/** Only a refusal of single topics leaves the connection open. Any other failure ends it. */
+/** If the broker refuses topics, the connection stays open. Any other failure ends the connection. */
 export class MqttConnection {
-  /** Resolves to true once the broker has accepted the connection and can be used, otherwise to false. */
+  /**
+   * Resolves to true when the broker has accepted the connection and can be used. Resolves to false if the
+   * broker cannot be used, or if the connection ends before the broker has accepted it.
+   */
   readonly ready: Promise<boolean>;
-  /** Resolves at the end of the connection to the reason, a text for people. */
+  /** Resolves when the connection has ended. The value is the reason, a text for people. */
   readonly ended: Promise<string>;
-  /** How many messages may wait for acknowledgement. Read it after `ready`: the broker may lower it. */
+  /**
+   * At most this many of our messages may wait for acknowledgement. The broker may lower the number, so read
+   * it after `ready`.
+   */
   inFlightMax = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
   readonly #clock: Clock;
@@ -201,7 +210,7 @@ export class MqttConnection {
     await this.ended;
   }
 
-  /** Ends at once and without a DISCONNECT, so that the broker publishes the will. */
+  /** Ends the connection at once and without a DISCONNECT, so that the broker publishes the will. */
   cut(reason: string): void {
     this.#reason ??= reason;
     this.#client.stream.destroy();
@@ -218,7 +227,7 @@ export class MqttConnection {
   }
 
   /**
-   * If the broker refuses single topics, the connection stays open. It ends after any other error, or if
+   * If the broker refuses topics, the connection stays open. The connection ends after any other error, or if
    * there is no answer in time. `packetName` is the packet's name in the reason for that end.
    */
   #sendAndWait(
@@ -271,6 +280,7 @@ function responseIn(properties: IPublishPacket['properties']): BrokerMessage['re
   const { responseTopic: topic, correlationData: correlation } = properties ?? {};
   if (topic === undefined) return undefined;
   if (correlation === undefined) return { topic };
-  // The package's buffer is a part of a larger one, which would be kept as a whole.
+  // The package's buffer is a part of a larger buffer. A reference to the part would keep the larger buffer
+  // in memory.
   return { topic, correlation: new Uint8Array(correlation) };
 }

@@ -1,5 +1,6 @@
-// Decides whether a command from the broker is carried out by the gateway or refused. Each refusal is
-// published at the node's own topic for errors, and at the response topic that the command names.
+// Decides which commands from the broker go to the gateway, and refuses the others. Each refusal, by this
+// file or by the gateway, is published at the node's own topic for errors, and at the command's response
+// topic if the command has a usable one.
 
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { NodeLink } from '../runtime.js';
@@ -61,9 +62,9 @@ export class CommandHandler {
         this.#refuse(message, BODY_TOO_LARGE);
         continue;
       }
-      // If the queues refuse a choice, the later requests of the message must not run, because they act on
-      // that choice. The queues might not refuse them: even full queues accept a request that replaces an
-      // older one. So none of the later requests is added.
+      // A choice chooses what the later requests of the message act on, such as a new default output. If the
+      // queues refuse a choice, the later requests must not run. But the queues might accept them: even full
+      // queues accept a request that replaces an older one. So none of the later requests is added.
       const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source, size });
       if (isAdded) continue;
       this.#refuse(message, TOO_MANY_COMMANDS);

@@ -28,28 +28,31 @@ interface CommandOperations {
   readonly words: readonly NamedOperation[];
   /** Operations that a member of an object asks for, in the order in which they are run. */
   readonly members: readonly NamedOperation[];
-  /** The operation that a plain value asks for. A topic that has it takes nothing else. */
+  /** The operation that a plain value asks for. A topic with such an operation takes no other payload. */
   readonly valueOperation: NamedOperation | undefined;
 }
 
 interface CommandTopic extends CommandOperations {
   /** Relative to the node's topic, without `/set`. A parameter in braces stands for any level. */
   readonly template: string;
-  /** Matches topics below the node's, such as `audio/outputs/kitchen/set`. Each group is a parameter. */
+  /**
+   * Matches topics relative to the node's topic, such as `audio/outputs/kitchen/set`. Each group is a
+   * parameter.
+   */
   readonly pattern: RegExp;
 }
 
-/** A topic from a message, relative to the node's, with the values of its parameters. */
+/** The topic of a message, relative to the node's topic, with the values of its parameters. */
 interface MatchedTopic extends CommandOperations {
   readonly topic: string;
   readonly params: NonNullable<BridgeRequest['params']>;
 }
 
 /**
- * The members of an object run in this order: first the parameters (`isParameter`), then these, and then all
- * others. The port comes before the volume and the mute, because a new port brings the volume and the mute
- * that the sound server has stored for it. The volume comes before the mute, because a loud output must be
- * turned down before it is unmuted.
+ * The operations of an object's members run in this order: first those of the parameters (`isParameter`),
+ * then those of the members in this list, and then all others. The port comes before the volume and the mute,
+ * because a new port brings the volume and the mute that the sound server has stored for it. The volume comes
+ * before the mute, because a loud output must be turned down before it is unmuted.
  */
 const MEMBERS_RUN_FIRST: readonly string[] = ['port', 'volume', 'delta', 'muted', 'balance', 'position'];
 
@@ -94,7 +97,7 @@ function runOrder(member: NamedOperation): number {
 }
 
 /**
- * True if the member's value is a parameter of the operation's path. At the topic `audio/server`, for
+ * True if the operation's path has a parameter with the member's name. At the topic `audio/server`, for
  * instance, the value of the member `output` is the output that becomes the default.
  */
 function isParameter({ name, change }: NamedOperation): boolean {
@@ -102,8 +105,9 @@ function isParameter({ name, change }: NamedOperation): boolean {
 }
 
 /**
- * Relative to the node's topic. They match no topic that the node publishes, whatever the names of outputs
- * and players are: a published topic ends with the name, and a command's topic has a further level.
+ * The filters are relative to the node's topic. They match no topic that the node publishes, whatever the
+ * names of outputs and players are: a published topic ends with the name, and a command's topic has a further
+ * level.
  */
 export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(
   ({ template }) => `${template.replaceAll(PARAMETER, '+')}/set`,
@@ -124,7 +128,7 @@ function matchTopic(topic: string): MatchedTopic | undefined {
   return undefined;
 }
 
-/** The words that a topic takes, for the refusal of any other word. */
+/** Returns the words that the topic takes. The refusal of any other word lists them. */
 export function wordsAt(topic: string): readonly string[] {
   const matched = matchTopic(topic);
   if (matched === undefined) return [];
@@ -134,7 +138,7 @@ export function wordsAt(topic: string): readonly string[] {
 }
 
 /**
- * `topic` is relative to the node's. A word that the topic does not take becomes a request without an
+ * `topic` is relative to the node's topic. A word that the topic does not take becomes a request without an
  * operation.
  */
 export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
@@ -143,9 +147,9 @@ export function requestsOf(topic: string, payload: string): readonly QueuedReque
   const { words, members, valueOperation } = matched;
   if (valueOperation !== undefined) return [plainValueRequest(matched, valueOperation, payload)];
   const json = boundedJson(payload);
-  // A list or `null` also counts as an object. So does a payload that begins like an object, but is broken
-  // or too large to be parsed. If the topic takes objects, `memberRequests` passes such a payload to an
-  // operation, which refuses it.
+  // A list or `null` also counts as an object. A payload that begins like an object also counts as one, even
+  // if it is broken or too large to be parsed. If the topic takes objects, `memberRequests` passes such a
+  // payload to an operation, which refuses it.
   const isMeantAsObject = typeof json === 'object' || payload.trimStart().startsWith('{');
   const takesWords = words.length > 0;
   const takesThisObject = members.length > 0 && isMeantAsObject;
@@ -170,17 +174,19 @@ function plainValueRequest(
   const { operation } = valueOperation;
   if (isTooLongForBody(payload))
     return queuedRequest(objectTopic, { operation, params, invalidBody: payload });
-  // An empty body toggles. Each toggle counts, because its effect depends on the state before it.
+  // An empty body toggles. Every toggle must be carried out, because its effect depends on the state before
+  // it.
   const isToggle = Object.keys(body).length === 0;
   const setting = isToggle ? undefined : valueOperation.setting;
   return queuedRequest(objectTopic, { operation, params, body }, setting);
 }
 
 /**
- * One request for each member of the object. One operation gets the whole payload instead in two cases:
- * - The payload is no object, has no member, or has an unknown member. The operation refuses it.
- * - Two members ask for the same operation, which decides whether it accepts both: `startSleep` accepts
- *   `minutes` with `fade`, but `setOutputVolume` refuses `volume` with `delta`.
+ * Returns one request for each member of the object, except for redundant members (`isRedundant`). In two
+ * cases it returns a single request, with the whole payload:
+ * - The payload is no object, has no member, or has an unknown member. The operation refuses the payload.
+ * - Two members ask for the same operation. The operation decides whether it accepts both: `startSleep`
+ *   accepts `minutes` with `fade`, but `setOutputVolume` refuses `volume` with `delta`.
  */
 function memberRequests(matched: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
   const { topic, params } = matched;
@@ -189,20 +195,20 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
   const knownMembers = matched.members.filter(({ name }) => values.has(name));
   const hasOnlyKnownMembers = knownMembers.length > 0 && knownMembers.length === values.size;
   const membersToRun = knownMembers.filter((member) => !isRedundant(member, knownMembers, values));
-  const isEachOperationOnce =
+  const areOperationsDistinct =
     membersToRun.length === new Set(membersToRun.map(({ operation }) => operation)).size;
-  if (hasOnlyKnownMembers && isEachOperationOnce) {
+  if (hasOnlyKnownMembers && areOperationsDistinct) {
     const requests: QueuedRequest[] = [];
-    // The members that come after this field act on what it chooses.
-    let choiceField: string | undefined;
+    // The name of the latest member that is a choice. The members after it act on what it chooses.
+    let latestChoice: string | undefined;
     for (const member of membersToRun) {
       const request = memberRequest(params, member, values.get(member.name));
       const queued = queuedRequest(topic, request, member.setting);
       const field = member.name;
       requests.push(
-        choiceField === undefined ? queued : { ...queued, behind: { field, choice: choiceField } },
+        latestChoice === undefined ? queued : { ...queued, behind: { field, choice: latestChoice } },
       );
-      if (queued.isChoice === true) choiceField = field;
+      if (queued.isChoice === true) latestChoice = field;
     }
     return requests;
   }
@@ -215,8 +221,8 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
 }
 
 /**
- * True if the member only requests its operation, by the value `true`, and another member requests the same
- * operation anyway. So `default` is redundant in `{"default": true, "move": true}`.
+ * True if the member has `isBare` and the value `true`, and another member requests the same operation. So
+ * `default` is redundant in `{"default": true, "move": true}`.
  */
 function isRedundant(
   { isBare, name, operation }: NamedOperation,
@@ -266,21 +272,21 @@ function isReferredKind(parameter: string): parameter is ReferredKind {
 }
 
 /**
- * Settings of the whole node, which several topics set: the default output and the default input. A newer
- * command for such a setting replaces an older one for the same setting, even if that came at another topic.
+ * Settings of the whole node: the default output and the default input. A newer command for such a setting
+ * replaces an older one for the same setting, even if the two came at different topics.
  */
 const SETTINGS_OF_NODE: readonly string[] = ['default', 'default input'];
 
 /**
- * Later commands act on what these settings choose. The default input is not among them, because no command
- * acts on it.
+ * Later commands act on what these settings choose. The list lacks the default input, because no command acts
+ * on the default input.
  */
 const CHOICES: readonly string[] = ['default', 'port', 'profile'];
 
-/** `setting` is what the request sets at the topic. It is undefined if the request replaces no other. */
+/** `setting` is what the request sets at the topic; undefined if every such request must be carried out. */
 function queuedRequest(topic: string, request: BridgeRequest, setting?: string): QueuedRequest {
-  // The audio backend runs commands one after another, and their order across outputs matters: first a new
-  // default, then its volume.
+  // The audio backend runs commands one after another. Their order matters even across topics: a new default
+  // output must come before its volume. So all audio commands share one queue.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
   if (setting === undefined) return { request, queue };
   const isOfNode = SETTINGS_OF_NODE.includes(setting);

@@ -1,5 +1,5 @@
-// Decides which device message the broker should retain for Home Assistant. This file publishes no message.
-// Pure.
+// Decides which device message the broker should retain. The device message describes the node to Home
+// Assistant, as one device with its entities. This file publishes no message. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
@@ -13,7 +13,7 @@ import { type DeviceMessage, topicsToReadAgain } from './outdated-readings.js';
 
 type DeviceSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
-/** The topic of the device message of the node that has this identifier. */
+/** The topic at which the node with this identifier publishes its device message. */
 export function deviceTopicOf(homeAssistantPrefix: string, identifier: string): string {
   return `${homeAssistantPrefix}/device/tonearm_${identifier}/config`;
 }
@@ -49,8 +49,9 @@ export class DeviceTopic {
   }
 
   /**
-   * The branch of another node that owns the device; undefined while this node owns it. Two nodes share a
-   * device only if the id of their machines is the same, because the identifier is a hash of this id.
+   * The branch of the other owner while another node owns the device; undefined while this node owns it. Two
+   * nodes share a device only if the id of their machines is the same, because the identifier is a hash of
+   * this id.
    */
   get otherOwner(): string | undefined {
     return this.#otherOwner;
@@ -61,7 +62,7 @@ export class DeviceTopic {
     return this.#retained.entities;
   }
 
-  /** To be called when the broker is found to retain this message. */
+  /** To be called when the retained message or the owner of the device may have changed. */
   received(text: string, otherOwner: string | undefined): void {
     const areEntitiesKnown = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
@@ -69,7 +70,8 @@ export class DeviceTopic {
     // device message. While another node owns the device, there is no such message, and these topics would
     // never be published. So `#retained` gets no entities.
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
-    // A known text keeps its entities. `entitiesIn` finds none in a text that is too long, as our own may be.
+    // A known text keeps its entities. `entitiesIn` finds none in a text that is too long, and our own text
+    // may be too long.
     else if (!areEntitiesKnown) this.#retained = { text, entities: entitiesIn(text) };
     this.rebuildLater();
   }
@@ -87,9 +89,9 @@ export class DeviceTopic {
   }
 
   /**
-   * The next message also depends on the retained message and on the node's addresses, which the branch's
-   * fingerprint does not contain. So this is to be called when the retained message has changed, and also
-   * regularly, because no event reports a change of the addresses.
+   * The next message also depends on the retained message and on the addresses of the node's interfaces. The
+   * branch's fingerprint contains neither. So this function is to be called when the retained message has
+   * changed, and also regularly, because no event reports a change of the addresses.
    */
   rebuildLater(): void {
     this.#builtFromFingerprint = undefined;
@@ -103,10 +105,10 @@ export class DeviceTopic {
     if (this.#otherOwner !== undefined) return undefined;
     if (!this.#settings.homeAssistant) return '';
     const { entityFingerprint, served, polled } = this.#branch;
-    const server = polled.get('server');
-    if (server === undefined || served === undefined) return undefined;
+    const serverText = polled.get('server');
+    if (serverText === undefined || served === undefined) return undefined;
     if (this.#built === undefined || this.#builtFromFingerprint !== entityFingerprint) {
-      this.#built = this.#build(JSON.parse(server) as ServerRecord, served);
+      this.#built = this.#build(JSON.parse(serverText) as ServerRecord, served);
       this.#builtFromFingerprint = entityFingerprint;
     }
     return this.#built.text;
@@ -117,7 +119,7 @@ export class DeviceTopic {
     const branch = this.#branch;
     const interfaces = this.#interfaces();
     const url = configurationUrl(server.hostname, served, interfaces);
-    // The daemon's own entities have no backend. They are always known.
+    // The daemon's own entities have no backend. They are always complete.
     const isComplete = (backend: Backend | undefined): boolean =>
       backend === undefined || branch.isComplete(backend);
     const presentEntities = entitiesOf({ ...this.#settings, identifier, branch, url });

@@ -1,5 +1,5 @@
-// Decides which entities Home Assistant shows, by a table of the backends. No key or unique id of an entity
-// has the host's name or address. Pure.
+// Decides which entities Home Assistant shows, by a table of the backends. The keys and unique ids of
+// entities contain neither the host's name nor its address, because both may change. Pure.
 
 import type { Backend } from '../../protocol/actor/backends.js';
 import { bluetoothEntities } from './bluetooth-entities.js';
@@ -9,15 +9,15 @@ import { daemonEntities, powerButtons, unitEntities, upgradeEntities } from './n
 import { playerEntities } from './player-entities.js';
 import { soundEntities } from './sound-entities.js';
 
-/** An entity in the device message. */
+/** The JSON of one entity, in the member `components` of the device message. */
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
 
-/** Each component is found by its entity's key. */
+/** The components, by the keys of their entities. */
 export type Entities = ReadonlyMap<string, Component>;
 
 interface EntitiesOfBackend {
   readonly backend: Backend;
-  /** The keys of this backend's entities begin with one of these prefixes. No other keys do. */
+  /** The keys of this backend's entities, and no other keys, begin with one of these prefixes. */
   readonly keyPrefixes: readonly string[];
   readonly draftsOf: (node: DisplayedNode) => readonly Draft[];
 }

@@ -1,5 +1,5 @@
-// Decides what a draft of an entity for Home Assistant consists of. Makes the drafts that several kinds of
-// records need. Pure.
+// Decides what the draft of an entity for Home Assistant consists of (`Draft`). Makes the drafts that several
+// kinds of records need. Pure.
 
 import type { Branch } from './branch.js';
 
@@ -7,17 +7,17 @@ import type { Branch } from './branch.js';
 export interface DisplayedNode {
   readonly identifier: string;
   readonly topic: string;
-  /** If false, no entity sends commands: buttons are left out, and all other entities only display. */
+  /** If false, no entity sends commands: buttons are left out, and all other entities only display values. */
   readonly control: boolean;
   readonly branch: Branch;
-  /** Where other machines reach the node's routes; without a slash at the end. */
+  /** Other machines reach the node's routes at this URL. It has no slash at the end. */
   readonly url: string;
 }
 
-/** Members of an entity, as Home Assistant's MQTT discovery calls them. */
+/** Members of an entity, with the names that Home Assistant's MQTT discovery uses. */
 export type EntityMembers = Readonly<Record<string, unknown>>;
 
-/** An entity without the members that all entities have. These are added by entities.ts. */
+/** An entity without the members that all entities have. The file entities.ts adds those members. */
 export interface Draft {
   /** No other entity of the node has this key. The entity's unique id ends with it. */
   readonly key: string;
@@ -44,7 +44,7 @@ export function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
 }
 
-/** A sensor displays this text as unknown. It does not accept an empty text. */
+/** A sensor displays its state as unknown if it gets this text. A sensor does not accept an empty text. */
 export const UNKNOWN = 'None';
 
 export function availabilityTemplate(expression: string): string {
@@ -90,12 +90,12 @@ export function selectDraft({ control }: DisplayedNode, choice: SelectChoice): D
   };
 }
 
-/** A dictionary of Jinja2, which is written as in JSON. */
+/** Returns a dictionary of Jinja2, which is written like an object of JSON. */
 function jinjaTable(entries: ReadonlyMap<string, string>): string {
   return JSON.stringify(Object.fromEntries(entries));
 }
 
-/** An output, an input or a player. */
+/** An output, an input, the default output or a player. */
 export interface AudibleRecord {
   /** The keys of the record's entities begin with this prefix. */
   readonly keyPrefix: string;
@@ -117,7 +117,7 @@ export function volumeDraft(
   const key = `${audible.keyPrefix}_volume`;
   const name = `${label} volume`;
   const topic = `${node.topic}/${audible.relativeTopic}`;
-  // Home Assistant needs a slider's maximum above its minimum, which is 0.
+  // For Home Assistant, a slider's maximum must be larger than its minimum, which is 0.
   const isSettable = node.control && maxPercent > 0;
   // Home Assistant ignores a value above an entity's maximum, and logs an error for it.
   const value = ifJson(isSettable ? `[${percentExpression}, ${maxPercent}] | min` : percentExpression);

@@ -1,16 +1,19 @@
-// Decides how entities and options are named in Home Assistant, and how a name is written in a key. Pure.
+// Decides the names of entities and of a select's options in Home Assistant, and how a name is written in the
+// key of an entity. Pure.
 
 import { createHash } from 'node:crypto';
 import { capped, printable } from '../../printable.js';
 
 /** Home Assistant gets at most this many characters of a name. */
 const NAME_MAX_CHARACTERS = 100;
+/** A slug is the form that a name has in a key. A longer name is cut. */
 const SLUG_MAX_CHARACTERS = 64;
 const HASH_CHARS = 8;
 
 /**
- * Python has more blanks than JavaScript. Home Assistant removes them from both ends of a template's text,
- * and then compares the text with the options of a select. So options must not begin or end with them.
+ * All characters that are blanks in JavaScript (`\s`) or in Python. Home Assistant is written in Python. It
+ * removes blanks from both ends of a template's text, and then compares the text with the options of a
+ * select. So options must not begin or end with blanks.
  */
 const BLANKS = '[\\s\\u001c-\\u001f\\u0085]+';
 const BLANKS_AT_ENDS = new RegExp(`^${BLANKS}|${BLANKS}$`, 'g');
@@ -37,8 +40,8 @@ const SIMPLE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export const SIMPLE_UNIT_NAME = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
 
 /**
- * The slug has only letters, digits, `_` and `-`. If the name does not match `simplePattern`, a hash follows,
- * so that two different names give two different slugs.
+ * The slug has only ASCII letters, digits, `_` and `-`. If the name does not match `simplePattern`, the slug
+ * ends with a hash of the name, so that two different names have two different slugs.
  */
 export function slugOf(name: string, simplePattern = SIMPLE_NAME): string {
   const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
@@ -51,7 +54,7 @@ interface LabelledEntry {
   readonly name: string;
   /** The text for people, which other entries may have too. */
   readonly label: string;
-  /** Follows the label, in brackets, if several entries have the same label. */
+  /** This text follows the label, in brackets, if several entries have the same label. */
   readonly addition: string;
 }
 

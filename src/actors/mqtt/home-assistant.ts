@@ -1,5 +1,6 @@
-// Builds the device message by the rules of Home Assistant's MQTT discovery (2026.6), and decides how
-// entities are removed from it. The entities come from entities.ts. Pure.
+// Builds the device message, which describes the node and its entities, by the rules of Home Assistant's MQTT
+// discovery (2026.6). Decides how entities are removed from the message. The entities come from entities.ts.
+// Pure.
 
 import { isIP } from 'node:net';
 import { type InterfaceAddresses, reachableAt } from '../../host/own-addresses.js';
@@ -18,7 +19,7 @@ export function deviceText(
   mac: string | undefined,
   entities: Entities,
 ): string {
-  // The order of the records must not change the text, because a changed text is published again.
+  // The text must not depend on the order of the records, because a changed text is published again.
   const entitiesByKey = [...entities].sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify({
     device: {
@@ -45,8 +46,8 @@ export function deviceText(
  * - Home Assistant removes an entity if a message has only the member `platform` for its key. If a key gets
  *   another platform, two messages are needed: the first removes the old entity, and the second adds the new
  *   one. So this function is called again after each message, until nothing changes.
- * - `isComplete` is false for a backend if `present` may lack some of the backend's entities. Then those of
- *   its retained entities that `present` lacks stay.
+ * - `isComplete` is false for a backend if `present` may lack some of the backend's entities. Then a retained
+ *   entity of this backend stays if `present` lacks it.
  */
 export function entitiesToPublish(
   present: Entities,
@@ -64,7 +65,10 @@ export function entitiesToPublish(
   return next;
 }
 
-/** The entities of a message that anybody may have written; empty if the text is no device message. */
+/**
+ * The entities of a message that anybody may have written; empty if the text is no device message, or is
+ * beyond the bounds of `boundedJson`.
+ */
 export function entitiesIn(text: string): Entities {
   const message = boundedJson(text) as { readonly components?: unknown } | null | undefined;
   const components = message?.components;
@@ -101,15 +105,15 @@ export function branchOfDevice(text: string): string | undefined {
 const NO_MAC = '00:00:00:00:00:00';
 
 /**
- * The machine has chosen a link-local address by itself, because no router has assigned an address to it.
- * `reachableAt` leaves out the link-local addresses of IPv6.
+ * A machine chooses a link-local address by itself if no router assigns an address to the machine. This
+ * pattern is only for IPv4, because `reachableAt` already leaves out the link-local addresses of IPv6.
  */
 const LINK_LOCAL_IPV4 = /^169\.254\./;
 
 /**
  * The URL for people, and for Home Assistant, which fetches covers there. An IP address works without mDNS.
- * So the URL has the node's name only if there is no address, or only link-local ones. The best of
- * `interfaces` is the first.
+ * So the URL has the node's name only if there is no address, or if all addresses are link-local.
+ * `interfaces` begins with the best interface.
  */
 export function configurationUrl(
   hostname: string,
@@ -125,8 +129,8 @@ export function configurationUrl(
 }
 
 /**
- * The hardware address of the first interface that has one. The best of `interfaces` is the first, and leads
- * to the local network.
+ * The hardware address of the first interface that has one. `interfaces` begins with the best interface,
+ * which leads to the local network.
  */
 export function macOf(interfaces: InterfaceAddresses): string | undefined {
   const addresses = Object.values(interfaces).flatMap((interfaceAddresses = []) => interfaceAddresses);

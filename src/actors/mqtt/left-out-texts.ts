@@ -1,4 +1,5 @@
-// Decides how `/health` and the log name the topics that are left out. Pure.
+// Decides how `/health` and the log name the topics that are left out, because the node cannot publish
+// them, or cannot subscribe to them. Pure.
 
 import { clipped } from '../../printable.js';
 import type { LeftOut } from './retained-topics.js';
@@ -8,7 +9,7 @@ const LEFT_OUT_NAMED_MAX = 3;
 /** The text of these names is cut after this many UTF-16 units. */
 const LEFT_OUT_MAX_UNITS = 512;
 
-/** One text for each reason, with the topics that are left out for it. */
+/** Returns a text for each reason. The text names topics that are left out for this reason. */
 export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
   const topicsByReason = new Map<string, string[]>();
   for (const { topic, reason } of leftOut) {

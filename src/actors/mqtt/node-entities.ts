@@ -1,5 +1,5 @@
 // Decides what Home Assistant shows of the machine and of the daemon: units, power, upgrades, the state of
-// each backend, and commands that were refused. Pure.
+// each backend and bridge, and commands that were refused. Pure.
 
 import { BACKEND_STATES, type ChildName } from '../../protocol/actor/backends.js';
 import type { ServiceRecord, UpgradeRecord } from '../../protocol/actor/schemas.js';
@@ -23,7 +23,7 @@ function entitiesOfUnit({ topic, control }: DisplayedNode, { scope, name }: Serv
   const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT_NAME)}`;
   const stateTopic = `${topic}/services/${scope}/${topicLevel(name)}`;
   const availableWhile = { topic: stateTopic, expression: 'value_json.exists' };
-  // No command can change a unit of the system (systemd/backend.ts).
+  // No command can change a unit with the scope `system` (systemd/backend.ts).
   const isReadOnly = scope === 'system' || !control;
   if (isReadOnly) {
     const fields = {
@@ -56,7 +56,7 @@ function entitiesOfUnit({ topic, control }: DisplayedNode, { scope, name }: Serv
 export function powerButtons({ topic, control, branch }: DisplayedNode): readonly Draft[] {
   const powerText = branch.texts().get('power');
   if (!control || powerText === undefined) return [];
-  const granted = JSON.parse(powerText) as { readonly reboot: boolean; readonly power_off: boolean };
+  const grantedActions = JSON.parse(powerText) as { readonly reboot: boolean; readonly power_off: boolean };
   const commandTopic = `${topic}/power/set`;
   const rebootButton = {
     key: 'reboot',
@@ -73,25 +73,25 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
     style: { icon: 'mdi:power', entity_category: 'config' },
   };
   return [
-    ...(granted.reboot ? [buttonDraft(rebootButton)] : []),
-    ...(granted.power_off ? [buttonDraft(powerOffButton)] : []),
+    ...(grantedActions.reboot ? [buttonDraft(rebootButton)] : []),
+    ...(grantedActions.power_off ? [buttonDraft(powerOffButton)] : []),
   ];
 }
 
 /**
- * Home Assistant compares the installed and the latest version by AwesomeVersion, and decides by itself
- * whether there is an upgrade. If AwesomeVersion cannot compare the two, Home Assistant offers any version
- * that differs from the installed one. This template sets `latest` to a text with which Home Assistant
- * decides as the node does:
+ * Home Assistant compares the installed and the latest version with the Python package AwesomeVersion, and
+ * decides by itself whether there is an upgrade. If the package cannot compare the two, Home Assistant offers
+ * any version that differs from the installed one. This template sets its variable `latest` to a text with
+ * which Home Assistant decides as the node does:
  *
  * - If the node has no upgrade, `latest` is the installed version.
  * - If the node has an upgrade that Home Assistant offers, `latest` is the latest version.
  * - If Home Assistant would not offer the node's upgrade, `latest` is a text such as `1.2 (upgrade)`, which
- *   AwesomeVersion cannot compare. It begins with the latest version, or with the installed one if the
+ *   the package cannot compare. This text begins with the latest version, or with the installed one if the
  *   latest is unknown.
  *
- * `version` is Home Assistant's function that makes an AwesomeVersion of a text. An AwesomeVersion that is
- * not `valid` cannot be compared.
+ * Home Assistant's function `version` makes an object of this package from a text. The package cannot compare
+ * an object that is not `valid`.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
@@ -108,7 +108,7 @@ const UPDATE_FIELDS = [
   "'update_percentage': value_json.run.percent | default(none)",
 ].join(', ');
 
-/** The current version is '' before the first valid result file (docs/upgrades.md, "The result file"). */
+/** The installed version is '' before the first valid result file (docs/upgrades.md, "The result file"). */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
 export function upgradeEntities(node: DisplayedNode): readonly Draft[] {
@@ -133,7 +133,7 @@ function updateEntity({ topic, control }: DisplayedNode): Draft {
   const stateTopic = `${topic}/upgrade`;
   const update = `{${UPDATE_FIELDS}}`;
   const value = `${LATEST_VERSION_TEMPLATE}{{ ${update} | to_json }}`;
-  const commands = control ? { command_topic: `${stateTopic}/set`, payload_install: 'start' } : {};
+  const commandFields = control ? { command_topic: `${stateTopic}/set`, payload_install: 'start' } : {};
   return {
     key: 'update',
     platform: 'update',
@@ -141,21 +141,21 @@ function updateEntity({ topic, control }: DisplayedNode): Draft {
     fields: {
       state_topic: stateTopic,
       value_template: `{% if ${HAS_RESULT} %}${value}{% endif %}`,
-      ...commands,
+      ...commandFields,
     },
     availableWhile: { topic: stateTopic, expression: 'value_json.current' },
   };
 }
 
 export function daemonEntities(node: DisplayedNode): readonly Draft[] {
-  const states = node.branch.children.map((child) => childEntity(node, child));
-  return node.control ? [...states, refusedCommandEvent(node)] : states;
+  const stateSensors = node.branch.children.map((child) => childStateSensor(node, child));
+  return node.control ? [...stateSensors, refusedCommandEvent(node)] : stateSensors;
 }
 
 /** These children have labels of their own. Any other child's label is its capitalized name. */
 const CHILD_LABELS: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
-function childEntity({ topic }: DisplayedNode, child: ChildName): Draft {
+function childStateSensor({ topic }: DisplayedNode, child: ChildName): Draft {
   const label = CHILD_LABELS[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
   return {
     key: `backend_${child}`,

@@ -1,6 +1,6 @@
-// Decides which topics Home Assistant must receive once more after a device message. The message may have
-// changed how an entity reads the text of a topic. But while Home Assistant keeps its subscription to the
-// topic, it does not get the retained text again. Pure.
+// Decides which topics Home Assistant must receive once more after a device message, which describes the
+// node's entities. The message may have changed how an entity reads the text of a topic. But while Home
+// Assistant keeps its subscription to the topic, it does not get the retained text again. Pure.
 
 import type { Component, Entities } from './entities.js';
 
@@ -20,7 +20,7 @@ interface TopicUse {
 
 /**
  * The topics that Home Assistant must receive once more after the message `after`. The broker retained
- * `before` until then.
+ * `before` until it stored `after`.
  */
 export function topicsToReadAgain(before: DeviceMessage, after: DeviceMessage): ReadonlySet<string> {
   const isHeadSame = headOf(before.text) === headOf(after.text);
@@ -28,11 +28,11 @@ export function topicsToReadAgain(before: DeviceMessage, after: DeviceMessage): 
   const uses = [...after.entities].flatMap(([key, component]) => {
     if (areEarlierEntitiesUnknown) return usesOf(component);
     const earlier = before.entities.get(key);
-    // An entity that is new, or has another platform than before, makes Home Assistant subscribe. So Home
-    // Assistant gets the retained texts.
+    // Home Assistant subscribes to the topics of an entity that is new or has another platform than before.
+    // So it gets their retained texts.
     if (earlier?.platform !== component.platform) return [];
-    const isSame = isHeadSame && JSON.stringify(earlier) === JSON.stringify(component);
-    return isSame ? [] : outdatedUses(earlier, component);
+    const isEntitySame = isHeadSame && JSON.stringify(earlier) === JSON.stringify(component);
+    return isEntitySame ? [] : outdatedUses(earlier, component);
   });
   return new Set(uses.map(({ topic }) => topic));
 }
@@ -47,9 +47,9 @@ function outdatedUses(earlier: Component, component: Component): readonly TopicU
   return usesOf(component).filter(({ purpose, topic, template }) => {
     const isSameUse = (other: TopicUse): boolean => other.purpose === purpose && other.topic === topic;
     const earlierUse = earlierUses.find(isSameUse);
-    // Home Assistant subscribes to a new topic, and gets its retained text.
+    // Home Assistant subscribes to a new topic, and gets the retained text of this topic.
     if (earlierUse === undefined) return false;
-    // With each update Home Assistant forgets the address of an image
+    // When Home Assistant updates an entity that is an image, it forgets the image's address
     // (docs/development/what-we-learnt.md).
     return purpose === 'url' || earlierUse.template !== template;
   });
@@ -71,7 +71,7 @@ function usesOf(component: Component): readonly TopicUse[] {
   return [...uses, ...conditions.flatMap(availabilityUse)];
 }
 
-/** Somebody else may have written the retained message, so its conditions may have any form. */
+/** Somebody else may have written the message `before`, so its conditions may have any form. */
 function availabilityUse(condition: unknown): readonly TopicUse[] {
   if (typeof condition !== 'object' || condition === null || !('topic' in condition)) return [];
   const { topic } = condition;

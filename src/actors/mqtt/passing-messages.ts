@@ -5,8 +5,8 @@ import type { Publication } from './retained-topics.js';
 
 export interface PassingMessage extends Publication {
   /**
-   * The sender of a command recognizes the answer by this mark (MQTT 5, section 4.10). Only a message for
-   * the sender's response topic may have it.
+   * The sender of a command recognizes the refusal by this mark (MQTT 5, section 4.10). Only a message for
+   * the sender's response topic may have the mark.
    */
   readonly correlation?: Uint8Array;
 }
@@ -14,8 +14,9 @@ export interface PassingMessage extends Publication {
 /** If more messages than this wait, the oldest are dropped. */
 const WAITING_MAX = 256;
 /**
- * If the sum of the sizes of waiting messages is larger than this, the oldest are dropped, too. A refusal
- * repeats the topic, the response topic and the correlation data of its command. Each may have 64 KiB.
+ * If all waiting messages together are larger than this, the oldest are dropped, too. Refusals can be large:
+ * a refusal repeats the topic, the response topic and the correlation data of its command, and each of these
+ * three may have 64 KiB.
  */
 const WAITING_SIZE_MAX = 1024 * 1024;
 
@@ -32,8 +33,8 @@ export class PassingMessages {
   }
 
   /**
-   * The oldest message that the broker accepts; undefined if there is none. All older messages are too large
-   * for the broker, so they are dropped.
+   * Takes the oldest message that the broker accepts; undefined if there is none. All older messages are too
+   * large for the broker, so they are dropped.
    */
   takeNext(
     accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean,

@@ -1,5 +1,5 @@
-// Reads the password from the bytes of its file, and decides what is unusual in them. No text for people has
-// a part of the password. Pure.
+// Reads the password from the bytes of its file, and decides what is unusual in these bytes. The texts for
+// people contain no part of the password. Pure.
 
 const LAST_LINE_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
@@ -21,17 +21,17 @@ const ODDITIES: readonly Oddity[] = [
   { text: 'it begins or ends with a blank', isIn: (password) => BLANK_AT_AN_END.test(password) },
 ];
 
-/** Editors add a line end to the last line. It is removed, because no password has it. */
+/** Removes the line end that editors add to the last line, because it does not belong to the password. */
 export function passwordIn(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString().replace(LAST_LINE_END, '');
 }
 
 /**
- * Sentences for people, in which `it` is the file; empty for an ordinary file. Editors and shells add bytes
+ * Sentences for people, in which `it` is the file. An ordinary file has none. Editors and shells add bytes
  * that nobody sees, and the broker only says that the password is wrong.
  */
 export function odditiesOf(bytes: Uint8Array): readonly string[] {
-  // UTF-16 has a zero byte in each ASCII character, or a byte order mark at its beginning.
+  // In UTF-16 each ASCII character has a zero byte, and most such files begin with a byte order mark.
   const isUtf16 = bytes.includes(0) || startsWith(bytes, 0xff, 0xfe) || startsWith(bytes, 0xfe, 0xff);
   if (isUtf16) return ['it is written in UTF-16'];
   const password = passwordIn(bytes);

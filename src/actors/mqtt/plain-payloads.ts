@@ -11,22 +11,22 @@ export function wordIn(payload: string): string {
 
 type Body = Readonly<Record<string, unknown>>;
 
-interface PlainValue {
-  /** All words that mean a value; empty if the value is a number. */
+interface PlainSetting {
+  /** All words that the setting takes; empty if its value is a number. */
   readonly words: readonly string[];
-  /** The body that the operation gets for a word; undefined for an unknown word. */
-  readonly bodyOf: (word: string) => Body | undefined;
+  /** The body that the operation gets for a word or number; undefined for an unknown word. */
+  readonly bodyOf: (text: string) => Body | undefined;
 }
 
-/** Each key is the last level of a topic before `/set`. */
-export const PLAIN_BODIES: Readonly<Record<string, PlainValue>> = {
+/** Each key is the level before `/set` in a topic, such as `volume` in `audio/server/volume/set`. */
+export const PLAIN_BODIES: Readonly<Record<string, PlainSetting>> = {
   volume: { words: [], bodyOf: volumeBody },
   mute: { words: [...SWITCH_WORDS.keys(), TOGGLE_WORD], bodyOf: muteBody },
 };
 
 /** A text that is no number goes into the body as it is, so that the operation refuses it. */
-function volumeBody(word: string): Body {
-  return { volume: numberIn(word) ?? word };
+function volumeBody(text: string): Body {
+  return { volume: numberIn(text) ?? text };
 }
 
 function muteBody(word: string): Body | undefined {

@@ -1,4 +1,5 @@
-// Decides what Home Assistant shows of each player: track, cover, volume, shuffle and buttons. Pure.
+// Decides what Home Assistant shows of each player: playback status, track, cover, volume, shuffle and
+// buttons. Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
@@ -37,16 +38,16 @@ interface DisplayedPlayer {
 }
 
 /**
- * A player that may run several times has a suffix like `.instance12345`, `.instance_1_84` or `.i4711`. The
- * number in the suffix changes with each start.
+ * If a player can run several times at once, its bus name ends with a suffix like `.instance12345`,
+ * `.instance_1_84` or `.i4711`. The number in the suffix changes with each start.
  */
 const INSTANCE_SUFFIX = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
- * The keys of a player's entities are made from its bus name without `INSTANCE_SUFFIX`, so that they are the
- * same after its next start. If two players have the same name without suffix, the keys of the second are
- * made from `NAME 2`. If an earlier player has the same label, the label of the later one ends with its
- * place among all players, as in `mpv #3`.
+ * The keys of a player's entities are made from its bus name without `INSTANCE_SUFFIX`, so that the keys are
+ * the same after its next start. If two players have the same name without suffix, the keys of the second
+ * player are made from `NAME 2`. If two players have the same label, the label of the second player ends with
+ * the place of this player among all players, as in `mpv #3`.
  */
 function playersOf(branch: Branch): readonly DisplayedPlayer[] {
   const counts = new Map<string, number>();
@@ -56,10 +57,10 @@ function playersOf(branch: Branch): readonly DisplayedPlayer[] {
     const lastingName = name.replace(INSTANCE_SUFFIX, '');
     const count = (counts.get(lastingName) ?? 0) + 1;
     counts.set(lastingName, count);
-    const numberedName = count === 1 ? lastingName : `${lastingName} ${count}`;
+    const nameForKeys = count === 1 ? lastingName : `${lastingName} ${count}`;
     return {
       name,
-      keyPrefix: `player_${slugOf(numberedName)}`,
+      keyPrefix: `player_${slugOf(nameForKeys)}`,
       label: labels.assign(index + 1, displayName(identity) || name),
       relativeTopic: `players/${topicLevel(name)}`,
     };
@@ -68,7 +69,10 @@ function playersOf(branch: Branch): readonly DisplayedPlayer[] {
 
 const METADATA = '(value_json.metadata | default({}))';
 
-/** All values of metadata are texts. `float` without an argument fails if the text is no number. */
+/**
+ * All values of metadata are texts. If a text is no number, `float(0)` gives 0. `float` without an argument
+ * would fail.
+ */
 const LENGTH_S = `${METADATA}['mpris:length'] | default(0) | float(0) / 1000000`;
 /**
  * The track's length in seconds; `none` if it is unknown or not positive. A length of 9007199254 s (2^53
@@ -78,8 +82,8 @@ const LENGTH_S = `${METADATA}['mpris:length'] | default(0) | float(0) / 1000000`
 const DURATION = `([${LENGTH_S}] | select('gt', 0) | select('lt', 9007199254) | first | default(none))`;
 
 /**
- * `position` is the position at `position_updated_at`, because the topic is not published anew while a track
- * plays on. A card of Home Assistant computes the present position from these two attributes.
+ * `position` is the position at the time `position_updated_at`, because the topic is not published anew while
+ * a track plays on. A card of Home Assistant computes the present position from these two attributes.
  */
 const TRACK_ATTRIBUTES = [
   `'title': ${METADATA}['xesam:title'] | default('')`,
@@ -117,8 +121,8 @@ function coverImage(node: DisplayedNode, player: DisplayedPlayer): Draft {
     name: `${label} cover`,
     fields: {
       url_topic: topic,
-      // The address may be the same for all tracks, because Home Assistant fetches the cover again after each
-      // message of the topic.
+      // The address can stay the same for all tracks, because Home Assistant fetches the cover again after
+      // each message of the topic.
       url_template: `${node.url}/players/${encodeURIComponent(name)}/cover`,
     },
     availableWhile: { topic, expression: `${METADATA}['mpris:artUrl'] | default('')` },

@@ -1,7 +1,7 @@
-// Decides whether this node may serve its branch. The probe has a connection of its own. It reads what the
-// broker retains for the node. If another node claims the branch or the device, the probe asks whether that
-// node is alive. The probe may not change the branch of another node: the connection has no will, and
-// publishes only this question.
+// Decides whether this node may serve its branch. The probe has a connection of its own. The probe reads what
+// the broker retains for the node: the branch, and the device message for Home Assistant. The probe asks at
+// the topic `who` whether another node that claims the branch or the device is alive. The probe may not
+// change the branch of another node: its connection has no will, and it publishes nothing but this question.
 
 import { type Clock, within } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -17,29 +17,32 @@ const CHARS_MAX = 16 * 1024 * 1024;
 const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
 /**
  * A bridge that serves a branch answers the probe's question within this time (docs/home-assistant.md, "Two
- * nodes with one branch"). The broker has the same time to send the question back to the probe, which is
- * subscribed to it, too.
+ * nodes with one branch"). The probe also subscribes to its own question, and the broker has the same time to
+ * send the question back.
  */
 const ANSWER_MS = 5_000;
 /**
  * The retained messages count as read when none has come for this time. Most brokers send them before the
- * probe's own question and before the reply to an UNSUBSCRIBE. But EMQX may send them after these, because a
- * process of its own sends them (docs/development/what-we-learnt.md).
+ * probe's own question and before the reply to an UNSUBSCRIBE. But EMQX may send them after these two,
+ * because it has a separate process for retained messages (docs/development/what-we-learnt.md).
  */
 export const QUIET_MS = 100;
-/** A broker that sends retained messages without a pause is read no longer than this. */
+/** If the broker sends retained messages without a pause, the probe stops reading after this time. */
 const READ_MAX_MS = 5_000;
 
 export interface RetainedState {
   /**
-   * The texts of this node's branch and its device message, by topic. If the device message names another
-   * branch, there are also the texts of `node` and `status` of that branch. If another node had this node's
-   * branch before, there is also the device message of that other node.
+   * The texts of this node's branch, and the text of this node's device message, by topic. If the device
+   * message names another branch, there are also the texts of `node` and `status` of that branch. If another
+   * node had this node's branch before, there is also the device message of that other node.
    */
   readonly retained: ReadonlyMap<string, string>;
-  /** The branch of another living node that publishes the device with our identifier, if there is one. */
+  /** The branch of a living node that owns the device instead of this node; undefined if there is none. */
   readonly otherDeviceOwner: string | undefined;
-  /** The branch was claimed, but nobody has answered. */
+  /**
+   * True if nobody has answered the question, although the broker retains a claim to the branch: an
+   * identifier at the topic `node`, and `online` at the topic `status`.
+   */
   readonly isLeftover: boolean;
 }
 
@@ -86,7 +89,7 @@ class Probe {
   readonly #branches: string[];
   readonly #deviceTopics: string[];
   #retainedChars = 0;
-  #retainedMessages = 0;
+  #retainedMessageCount = 0;
   /** True if the broker has sent too much. Then the connection is cut, and `finish` returns the reason. */
   #isTooMuch = false;
   /** The probe waits for these messages, which are not retained. */
@@ -139,13 +142,13 @@ class Probe {
     // If the broker refuses the subscription, the probe goes on. Without the text of that device message,
     // retained-topics.ts does not remove it.
     if (!subscription.ok) return subscription.error.kind !== 'ended';
-    return this.#unsubscribeWhenRead([topic]);
+    return this.#untilUnsubscribed([topic]);
   }
 
-  /** A clone of this machine is another living node with the identifier of this node. */
+  /** True if the branch belongs to a clone: another living node that has the identifier of this node. */
   async #isServedByClone(branch: string): Promise<Result<boolean, Ended>> {
     this.#branches.push(branch);
-    // `readClaim` itself subscribes to the status.
+    // `#readClaim` itself subscribes to the status.
     const claim = await this.#readClaim(branch, [`${branch}/node`, `${branch}/who`]);
     // By now, the branch may belong to a node that is no clone.
     if (claim.ok) return success(claim.value.isAlive && claim.value.node === this.#topics.identifier);
@@ -174,16 +177,17 @@ class Probe {
     const question = await this.#connection.publish(who, this.#topics.identifier, false);
     // If the broker refuses the question, this matters only if the branch is claimed (see below).
     if (!question.ok && question.error.kind === 'ended') return ENDED;
-    // Most brokers keep the order: once our question comes back, all retained messages have come.
+    // Most brokers keep the order: when our question comes back, all retained messages have come.
     const isQuestionBack = question.ok && (await this.#waitFor(questionArrival)) === 'arrived';
-    // The broker's access list may hide the question. Then the reply to an UNSUBSCRIBE ends the reading.
-    const reading = isQuestionBack ? this.#untilQuiet() : this.#unsubscribeWhenRead(filters);
+    // If the question does not come back, for instance because the broker's access list hides it, the probe
+    // reads until the reply to an UNSUBSCRIBE.
+    const reading = isQuestionBack ? this.#untilQuiet() : this.#untilUnsubscribed(filters);
     if (!(await reading)) return ENDED;
     const node = this.#retained.get(`${branch}/node`) ?? '';
     const isClaimed = node !== '' && this.#retained.get(status) === ONLINE;
     if (!isClaimed) return success({ node, isAlive: false, isLeftover: false });
-    // The claim may be left over: if the node or the broker crashes, or if our own connection is lost, the
-    // status may stay `online`. Only an answer shows that the owner lives.
+    // The claim may be left over: the status may stay `online` after a crash of the owner or the broker, or
+    // after the loss of an earlier connection of ours. Only an answer shows that the owner lives.
     if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
     const answer = await this.#waitFor(answerArrival);
     if (this.#isTooMuch || answer === 'ended') return ENDED;
@@ -192,10 +196,10 @@ class Probe {
   }
 
   /**
-   * Resolves when the retained messages of `filters` have been read. Brokers that keep the order send all of
-   * them before their reply to an UNSUBSCRIBE. False if the connection has ended.
+   * Ends the subscription to `filters`, and resolves when the retained messages have been read. Brokers that
+   * keep the order send all of them before the reply to an UNSUBSCRIBE. False if the connection has ended.
    */
-  async #unsubscribeWhenRead(filters: readonly string[]): Promise<boolean> {
+  async #untilUnsubscribed(filters: readonly string[]): Promise<boolean> {
     const reply = await this.#connection.unsubscribe(filters);
     if (!reply.ok && reply.error.kind === 'ended') return false;
     return this.#untilQuiet();
@@ -215,10 +219,10 @@ class Probe {
   async #untilQuiet(): Promise<boolean> {
     const endMs = this.#clock.monotonic() + READ_MAX_MS;
     for (;;) {
-      const messagesBefore = this.#retainedMessages;
+      const countBefore = this.#retainedMessageCount;
       const hasEnded = (await within(this.#clock, QUIET_MS, this.#connection.ended)) !== undefined;
       if (hasEnded) return false;
-      const isQuiet = this.#retainedMessages === messagesBefore;
+      const isQuiet = this.#retainedMessageCount === countBefore;
       if (isQuiet || this.#clock.monotonic() >= endMs) return true;
     }
   }
@@ -242,7 +246,7 @@ class Probe {
   }
 
   #keepRetained(topic: string, text: string): void {
-    this.#retainedMessages += 1;
+    this.#retainedMessageCount += 1;
     this.#retainedChars += topic.length + text.length;
     this.#isTooMuch ||= this.#retained.size >= TOPICS_MAX || this.#retainedChars > CHARS_MAX;
     if (this.#isTooMuch) this.#connection.cut(TOO_MUCH_REASON);

@@ -4,15 +4,17 @@
 interface NamedRow {
   /** The record's own name. Other records may have it too. */
   readonly recordName: string;
+  /** The name in topics and commands. No other record has it. */
   readonly publishedName: string;
 }
 
-/** A request takes digits as an id. Only if nothing has this id, it takes them as a name. */
+/** A request takes digits as an id. It takes them as a name only if no record has this id. */
 const DIGITS = /^\d+$/;
 
 /**
- * The reference to the output, input or card that is published under `name`: this name if it can mean no
- * other record in a request, else the id. A name under which nothing is published stays as it is.
+ * The reference to the output, input or card that is published under `name`. The reference is `name` itself
+ * if this name can mean no other record in a request, else the id. If nothing is published under `name`, the
+ * result is also `name`.
  */
 export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: string): string {
   const published = [...rowsById].find(([, row]) => row.publishedName === name);
@@ -29,7 +31,7 @@ export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: s
 
 /**
  * The reference to a client. No two clients have the same name, but a name of digits may be the id of
- * another client. So a client with such a name is referred to by its id.
+ * another client. So the reference to a client with such a name is its id.
  */
 export function clientReference(
   rowsById: ReadonlyMap<string, { readonly json: string }>,

@@ -1,11 +1,11 @@
-// Decides the texts for commands that the bridge itself refuses, in the form of the gateway's problem
-// documents. Pure.
+// Decides with which texts the bridge itself refuses commands. Each refusal has the form of the gateway's
+// problem documents. Pure.
 
 import { clipped, printable } from '../../printable.js';
 import type { BehindChoice } from './command-queues.js';
 import { JSON_MAX_BYTES } from './topics.js';
 
-/** How much of an unknown payload a refusal quotes. */
+/** A refusal quotes at most this many characters of an unknown word. */
 const QUOTED_MAX_CHARACTERS = 64;
 
 export const RETAINED_COMMAND = {
@@ -42,8 +42,8 @@ export const TOO_MANY_COMMANDS = {
 };
 
 /**
- * A message may choose an output and set the volume of this output. If the choice is refused, the volume is
- * refused with this text.
+ * A message may, for instance, choose an output and set the volume of this output. If the choice is refused,
+ * the volume is refused, too, with this text.
  */
 export function choiceRefused({ field, choice }: BehindChoice): object {
   return {

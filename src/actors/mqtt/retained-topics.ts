@@ -1,5 +1,5 @@
-// Decides what must be published now. It compares what the broker retains for this node with what the broker
-// should retain: the branch, and Home Assistant's device message. Pure.
+// Decides what must be published now. This file compares what the broker retains for this node with what the
+// broker should retain: the branch, and the device message for Home Assistant. Pure.
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
@@ -21,7 +21,7 @@ export const OFFLINE = 'offline';
 
 export interface Publication {
   readonly topic: string;
-  /** '' removes the topic. */
+  /** '' empties the topic: the broker then retains nothing there. */
   readonly text: string;
 }
 
@@ -47,12 +47,12 @@ export class RetainedTopics {
   readonly topic: string;
   readonly statusTopic: string;
   readonly nodeTopic: string;
-  /** The topic of Home Assistant's device message. It is not in the branch. */
+  /** The topic of this node's device message for Home Assistant. It is not in the branch. */
   readonly deviceTopic: string;
   readonly #homeAssistantPrefix: string;
   readonly #branch: Branch;
   readonly #device: DeviceTopic;
-  /** The texts that the broker retains, by topic. It has sent or confirmed each of them. */
+  /** The texts that the broker retains, by topic. The broker has sent or acknowledged each of them. */
   #retained = new Map<string, string>();
   /** True if somebody has emptied the device's topic since the last call of `differences`. */
   #isDeviceEmptied = false;
@@ -103,10 +103,10 @@ export class RetainedTopics {
   }
 
   /**
-   * The topic of the device message of the node that had this branch before; undefined if no such node is
-   * known. `owner` is the text of the topic `node`. Once this node has claimed the branch, `owner` is this
-   * node's own identifier. Then `#formerDeviceTopic` is returned, because the other node's message may still
-   * be there.
+   * Another node may have had this branch before. Returns the topic of that node's device message; undefined
+   * if no such node is known. `owner` is the text that the broker retains at the topic `node`. After this
+   * node has claimed the branch, `owner` is this node's own identifier. The other node's message may still be
+   * retained then, so this function returns `#formerDeviceTopic`.
    */
   otherDeviceTopic(owner: string): string | undefined {
     const isOther = owner !== this.identifier && isIdentifier(owner);
@@ -132,7 +132,7 @@ export class RetainedTopics {
     return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
   }
 
-  /** To be called after each probe, with what it has read (`RetainedState` of probe.ts). */
+  /** To be called after each successful probe, with its result (`RetainedState` of probe.ts). */
   beginConnection(
     retained: ReadonlyMap<string, string>,
     otherDeviceOwner?: string,
@@ -146,10 +146,10 @@ export class RetainedTopics {
     if (isLeftover) this.republish(this.statusTopic);
     this.#refused.clear();
     const otherDeviceTopic = this.otherDeviceTopic(this.#retainedText(this.nodeTopic));
-    const otherDevice = otherDeviceTopic === undefined ? '' : this.#retainedText(otherDeviceTopic);
-    // The other node may have another branch now. Then its device belongs to that branch, and stays.
-    const isOfBranch = branchOfDevice(otherDevice) === this.topic;
-    this.#formerDeviceTopic = isOfBranch ? otherDeviceTopic : undefined;
+    const otherDeviceText = otherDeviceTopic === undefined ? '' : this.#retainedText(otherDeviceTopic);
+    // The other node may have another branch now. Then its device message names that branch, and stays.
+    const namesThisBranch = branchOfDevice(otherDeviceText) === this.topic;
+    this.#formerDeviceTopic = namesThisBranch ? otherDeviceTopic : undefined;
     this.#device.received(retained.get(this.deviceTopic) ?? '', otherDeviceOwner);
   }
 
@@ -160,8 +160,8 @@ export class RetainedTopics {
    */
   receiveDevice(text: string): boolean {
     const isEmptied = text === '';
-    // Home Assistant empties the topic when somebody deletes the device there. This changes no owner, and the
-    // owner publishes the device again.
+    // When somebody deletes the device in Home Assistant, Home Assistant empties the topic. The owner stays
+    // the same, and publishes the device again.
     const ownersBranch = isEmptied ? this.#device.otherOwner : branchOfDevice(text);
     const otherOwner = ownersBranch === this.topic ? undefined : ownersBranch;
     const isOwnedHereAsBefore = otherOwner === undefined && this.#device.otherOwner === undefined;
@@ -198,7 +198,7 @@ export class RetainedTopics {
   }
 
   /**
-   * `accepts` returns true if the broker accepts a text of this size. A topic that is too long, or whose
+   * `accepts` returns true if the broker accepts a message of this size. A topic that is too long, or whose
    * text is too large, is emptied, because readers would take its old text for the present state.
    */
   differences(accepts: (topic: string, text: string) => boolean): Differences {
@@ -237,12 +237,12 @@ export class RetainedTopics {
   /** To be called when the broker has stored the text. */
   acknowledged({ topic, text }: Publication): void {
     // Another node's device message may have come while ours was under way. Then the other node owns the
-    // device. If the broker has stored ours after it, the broker sends ours back, and `receiveDevice` makes
+    // device. If the broker has stored ours after that message, it sends ours back, and `receiveDevice` makes
     // this node the owner again.
     const isDevice = topic === this.deviceTopic;
     if (isDevice && this.#device.otherOwner !== undefined) return;
     // If the topic was emptied while our message was under way, nobody knows what the broker has stored
-    // last. So the next round publishes the message again.
+    // last. So the next `differences` have the message again.
     if (isDevice && this.#isDeviceEmptied) return;
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
@@ -260,8 +260,8 @@ export class RetainedTopics {
   }
 
   /**
-   * The texts that the broker should retain, by topic, in the order of publication. They are those of the
-   * branch, and '' at `#formerDeviceTopic` if there is one.
+   * The texts that the broker should retain, by topic, in the order of publication: the texts of the branch,
+   * and '' at each topic that must be emptied. If there is a `#formerDeviceTopic`, it is such a topic.
    */
   #desiredBranch(): ReadonlyMap<string, string> {
     const desired = new Map([
@@ -269,15 +269,16 @@ export class RetainedTopics {
       [this.statusTopic, ONLINE],
     ]);
     // The former owner may be alive after all. It stops when it gets our claim, which is the text of `node`.
-    // The claim comes before this removal, because otherwise that owner would publish its device again. Our
-    // own device message comes after the removal, because both devices have the same names.
+    // The claim comes before the removal of that owner's device message, because otherwise the owner would
+    // publish the message again. Our own device message comes after the removal, because both devices have
+    // the same names.
     if (this.#formerDeviceTopic !== undefined) desired.set(this.#formerDeviceTopic, '');
     for (const [relativeTopic, text] of this.#branch.texts())
       desired.set(this.wholeTopic(relativeTopic), text);
     for (const topic of this.#retained.keys()) {
       if (desired.has(topic) || !this.isInBranch(topic)) continue;
       const relativeTopic = this.relativeTopic(topic);
-      // Somebody else has retained a command. It is not removed.
+      // Somebody else has published a retained command. This node leaves it there.
       if (isCommand(relativeTopic)) continue;
       if (this.#branch.mustBeEmptiedIfMissing(relativeTopic)) desired.set(topic, '');
     }
@@ -285,8 +286,9 @@ export class RetainedTopics {
   }
 
   /**
-   * True if Home Assistant could not use the text before the next device message. There are two cases: an
-   * entity reads the topic, which is to be emptied, or the default output is not among the select's options.
+   * True if Home Assistant cannot use the text before the next device message. There are two cases:
+   * - The text is '', and an entity still reads its state from the topic.
+   * - The text has a default output that Home Assistant's list of outputs does not have yet.
    */
   #mustWaitForDevice(topic: string, text: string): boolean {
     const { entities } = this.#device;

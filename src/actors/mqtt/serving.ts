@@ -10,7 +10,7 @@ import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } 
 import { Subscriptions } from './subscriptions.js';
 
 /**
- * The pause between two rounds of publications. A subscriber must not get a topic more than ten times a
+ * The pause between two rounds of publications. A reader of a topic must not get it more than ten times a
  * second. The pause is a little longer than 100 ms, because delays in the network differ.
  */
 export const ROUND_GAP_MS = 110;
@@ -80,7 +80,7 @@ export class Serving {
     this.#subscriptions = new Subscriptions(this.#connection, () => this.changed());
   }
 
-  /** Resolves when the connection has ended, with the reason for people. */
+  /** Resolves at the end of the connection to the reason, a text for people. */
   async run(): Promise<string> {
     const isSubscribed = (await this.#connection.ready) && (await this.#subscribeAll());
     if (isSubscribed && this.#state === 'opening') {
@@ -232,9 +232,9 @@ export class Serving {
     const answer = await this.#connection.publish(topic, text, retain, correlation);
     this.#inFlight -= 1;
     const error = answer.ok ? undefined : answer.error;
-    // Nothing is kept for the next connection, because it compares anew with what the broker retains.
+    // The next connection compares anew with what the broker retains, so nothing is kept for it.
     if (error?.kind === 'ended' || this.#state !== 'open') return;
-    // The sender of a command chooses the answer's topic. A refusal of that topic concerns only the sender.
+    // The sender of a command chooses its response topic. A refusal of that topic concerns only the sender.
     const isOurTopic = isOfRound || this.#parts.topics.isInBranch(topic);
     if (error !== undefined && isOurTopic) this.#addRefusal(topic, error.reason);
     if (error === undefined && isOfRound) this.#applyStored(message);
@@ -289,10 +289,10 @@ export class Serving {
     this.changed();
   }
 
-  #receiveDevice(text: string, isRetained: boolean): void {
+  #receiveDevice(text: string, isRetainedMessage: boolean): void {
     const { topics } = this.#parts;
-    // The probe has read this message already, and has found out whether the message's node is alive.
-    const isKnown = isRetained && topics.isRetained(topics.deviceTopic, text);
+    // The probe has read a known message already, and has found out whether the node that wrote it is alive.
+    const isKnown = isRetainedMessage && topics.isRetained(topics.deviceTopic, text);
     if (isKnown) return;
     const mustReact = topics.receiveDevice(text);
     if (!mustReact) return;

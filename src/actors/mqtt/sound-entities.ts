@@ -1,5 +1,5 @@
-// Decides what Home Assistant shows of the node's sound: outputs, inputs, default output, sleep, and the
-// profiles of cards. Pure.
+// Decides what Home Assistant shows of the node's sound: outputs, inputs, the default output, the profiles of
+// cards, and the sleep, which ends the music after some minutes. Pure.
 
 import type {
   AudioServerRecord,
@@ -37,9 +37,9 @@ export function soundEntities(node: DisplayedNode): readonly Draft[] {
 
 /** An output or input as Home Assistant shows it. */
 interface LabelledDevice {
-  /** The name in topics, which is unique (branch.ts). */
+  /** The unique name in topics (branch.ts). */
   readonly name: string;
-  /** The text for people, which is unique, too. */
+  /** The unique text for people. */
   readonly label: string;
 }
 
@@ -71,20 +71,23 @@ function defaultOutputOf(branch: Branch): LabelledOutputRecord | undefined {
   return outputsOf(branch).find(({ record }) => record.name === recordName);
 }
 
-/** True if the published select lacks the default output, because this output is new or has a new label. */
+/**
+ * True if the options of the published select `default_output` lack the default output's label. Then the
+ * default output is new, or has a new label.
+ */
 export function isDefaultOutputUnlisted(
   branch: Branch,
-  published: ReadonlyMap<string, EntityMembers>,
+  publishedEntities: ReadonlyMap<string, EntityMembers>,
 ): boolean {
   const label = defaultOutputOf(branch)?.label;
-  const options = published.get('default_output')?.['options'];
+  const options = publishedEntities.get('default_output')?.['options'];
   return label !== undefined && Array.isArray(options) && !options.includes(label);
 }
 
 const OUTPUT_ICONS = { volume: 'mdi:volume-high', mute: 'mdi:volume-mute' };
 const INPUT_ICONS = { volume: 'mdi:microphone', mute: 'mdi:microphone-off' };
 
-/** The highest volume that the node's commands can set at the output, in percent; 100 if it has no limit. */
+/** The highest volume, in percent, that commands can set; 100 if there is no output, or it has no limit. */
 function maxPercentOf(output: OutputRecord | undefined): number {
   return Math.round((output?.volume_limit ?? 1) * 100);
 }
@@ -125,15 +128,15 @@ function volumeAndMute(node: DisplayedNode, audible: AudibleRecord): readonly Dr
 }
 
 /**
- * Home Assistant's history has no attributes of more than 16 KiB. So the streams beyond this number are left
- * out.
+ * The attribute `streams` has at most this many streams, because Home Assistant's history keeps no attributes
+ * of more than 16 KiB.
  */
 const STREAMS_MAX = 16;
 
 /**
- * Makes the attribute `streams`. Each stream has its name, its output, and the machine that sends it. If the
- * topic is empty, `value_json` is not defined. `found` is a `namespace`, because Jinja forgets all other
- * values that a round of a loop sets.
+ * This template makes the attribute `streams`. Each stream has its name, its output, and the machine that
+ * sends it. If the topic is empty, `value_json` is not defined. `found` is a `namespace`, because Jinja
+ * forgets other variables at the end of each round of the loop.
  */
 const STREAMS_TEMPLATE = [
   '{% set found = namespace(streams=[]) %}',
@@ -164,27 +167,29 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
       json_attributes_template: STREAMS_TEMPLATE,
     },
   });
-  const drafts = volumeAndMute(node, {
+  const volumeAndMuteDrafts = volumeAndMute(node, {
     keyPrefix: 'default_output',
     relativeTopic,
     label: 'Default output',
     maxPercent: maxPercentOf(defaultOutputOf(node.branch)?.record),
     icons: OUTPUT_ICONS,
   });
-  // Volume and mute need a default output. The select is available without one, because it can choose one.
+  // Volume and mute need a default output. The select is also available without a default output, because
+  // people choose the default output there.
   const availableWhile = { topic, expression: 'value_json.default_sink' };
-  return [select, ...drafts.map((draft) => ({ ...draft, availableWhile }))];
+  return [select, ...volumeAndMuteDrafts.map((draft) => ({ ...draft, availableWhile }))];
 }
 
 /**
- * The minutes that were left when Home Assistant last received the topic. The number is not counted down,
- * because the topic is not published each minute. It is 0 during the fade, which begins at `until`.
+ * The minutes that were left until the end of the sleep when Home Assistant last received the topic. The
+ * number is not counted down, because the topic is not published each minute. The number is 0 if no sleep is
+ * active, and during the fade, which begins at `until`.
  */
 const MINUTES_LEFT =
   '([((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0), 0] | max if value_json.active else 0)';
 /** The largest `minutes` of the operation `startSleep` (schemas.ts). */
 const SLEEP_MAX_MINUTES = 720;
-/** 30 minutes become the command `{"minutes": 30}`. The operation takes no 0, so 0 becomes `stop`. */
+/** 30 minutes become the command `{"minutes": 30}`. `startSleep` refuses 0, so 0 becomes `stop`. */
 const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
 
 function sleepEntities(node: DisplayedNode): readonly Draft[] {
@@ -193,7 +198,7 @@ function sleepEntities(node: DisplayedNode): readonly Draft[] {
   return node.control ? sleepControls(topic) : [sleepEndSensor(topic)];
 }
 
-/** Without commands, Home Assistant only displays the time `until`. */
+/** The sensor displays the time `until`. It replaces the `sleepControls` if the node accepts no commands. */
 function sleepEndSensor(topic: string): Draft {
   const fields = {
     state_topic: topic,
@@ -205,7 +210,7 @@ function sleepEndSensor(topic: string): Draft {
   return { key: 'sleep', platform: 'sensor', name: 'Sleep', fields };
 }
 
-/** A number of minutes until the music ends, and a button that stops the sleep. 0 minutes stop it too. */
+/** A `number` of minutes until the end of the sleep, and a button. Both 0 and the button stop the sleep. */
 function sleepControls(topic: string): readonly Draft[] {
   const commandTopic = `${topic}/set`;
   const minutesFields = {
@@ -242,14 +247,14 @@ function cardEntities(node: DisplayedNode): readonly Draft[] {
     const { id, description, profiles } = record;
     const cardLabel = cardLabels.assign(id, displayName(description) || displayName(name));
     // If profiles have the same description, `distinctLabels` adds their names.
-    const profileNames = profiles.map((profile) => {
+    const labelledProfiles = profiles.map((profile) => {
       return { name: profile.name, label: profile.description, addition: profile.name };
     });
     return selectDraft(node, {
       key: `card_${slugOf(name)}`,
       name: `${cardLabel} profile`,
       topic: `${node.topic}/audio/cards/${topicLevel(name)}`,
-      labelsByName: distinctLabels(profileNames),
+      labelsByName: distinctLabels(labelledProfiles),
       stateMember: 'active_profile',
       commandMember: 'profile',
       style: { icon: 'mdi:expansion-card-variant', entity_category: 'config' },

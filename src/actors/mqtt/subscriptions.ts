@@ -1,4 +1,5 @@
-// Makes the subscriptions of one connection, and decides which refusals of them are reported.
+// Subscribes to topics on one connection to the broker, and decides which of the broker's refusals are
+// reported.
 
 import type { TopicRefusal } from './acknowledgement.js';
 import type { BrokerConnection } from './broker.js';
@@ -15,11 +16,11 @@ interface RefusedSubscription {
 export class Subscriptions {
   readonly #connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>;
   readonly #onChange: () => void;
-  /** The subscriptions that the broker refuses, by their filters. */
+  /** The subscriptions that the broker refuses, by topic filter: a topic, or a pattern of topics. */
   readonly #refused = new Map<string, RefusedSubscription>();
-  #watchedStatus = '';
+  #watchedStatusTopic = '';
 
-  /** `onChange` is called after a refusal, and when a refused subscription succeeds. */
+  /** `onChange` is called when `refused` gets an entry, and when a retry removes one. */
   constructor(connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>, onChange: () => void) {
     this.#connection = connection;
     this.#onChange = onChange;
@@ -29,14 +30,17 @@ export class Subscriptions {
     return [...this.#refused].map(([topic, { reason }]) => ({ topic, reason }));
   }
 
-  /** The status topic of the other node that owns the device of Home Assistant; '' if there is none. */
+  /**
+   * The status topic of another node that owns this node's device in Home Assistant; '' if no other node owns
+   * the device.
+   */
   get watchedStatus(): string {
-    return this.#watchedStatus;
+    return this.#watchedStatusTopic;
   }
 
-  /** False if the connection has ended; true even if the broker refuses topics. */
-  async subscribe(filters: readonly string[], options: SubscribeOptions): Promise<boolean> {
-    const answer = await this.#connection.subscribe(filters, options);
+  /** Resolves to false if the connection has ended, and to true even if the broker refuses topics. */
+  async subscribe(topicFilters: readonly string[], options: SubscribeOptions): Promise<boolean> {
+    const answer = await this.#connection.subscribe(topicFilters, options);
     if (answer.ok) return true;
     if (answer.error.kind === 'ended') return false;
     this.#addRefusal(answer.error, options);
@@ -44,27 +48,27 @@ export class Subscriptions {
   }
 
   #addRefusal({ topics, reason }: TopicRefusal, options: SubscribeOptions): void {
-    for (const filter of topics) this.#refused.set(filter, { reason, options });
+    for (const topicFilter of topics) this.#refused.set(topicFilter, { reason, options });
     this.#onChange();
   }
 
   /** Requests the refused subscriptions once more, because the broker's access list may have changed. */
   retryRefused(): void {
-    for (const [filter, { options }] of this.#refused) void this.#retry(filter, options);
+    for (const [topicFilter, { options }] of this.#refused) void this.#retry(topicFilter, options);
   }
 
-  async #retry(filter: string, options: SubscribeOptions): Promise<void> {
-    const answer = await this.#connection.subscribe([filter], options);
-    // `watchStatus` may have forgotten the refusal meanwhile. Then nothing changes.
-    if (answer.ok && this.#refused.delete(filter)) this.#onChange();
+  async #retry(topicFilter: string, options: SubscribeOptions): Promise<void> {
+    const answer = await this.#connection.subscribe([topicFilter], options);
+    // `watchStatus` may have deleted the refusal meanwhile. Then there is no change to report.
+    if (answer.ok && this.#refused.delete(topicFilter)) this.#onChange();
   }
 
-  /** Subscribes to this status topic in place of the one before; '' if none is to be watched. */
+  /** Watches `statusTopic` instead of the earlier status topic. '' means that no status is to be watched. */
   watchStatus(statusTopic: string): void {
-    if (statusTopic === this.#watchedStatus) return;
-    if (this.#watchedStatus !== '') void this.#connection.unsubscribe([this.#watchedStatus]);
-    this.#refused.delete(this.#watchedStatus);
-    this.#watchedStatus = statusTopic;
+    if (statusTopic === this.#watchedStatusTopic) return;
+    if (this.#watchedStatusTopic !== '') void this.#connection.unsubscribe([this.#watchedStatusTopic]);
+    this.#refused.delete(this.#watchedStatusTopic);
+    this.#watchedStatusTopic = statusTopic;
     if (statusTopic !== '') void this.#subscribeToStatus(statusTopic);
   }
 
@@ -73,6 +77,6 @@ export class Subscriptions {
     const answer = await this.#connection.subscribe([statusTopic], options);
     const isRefused = !answer.ok && answer.error.kind === 'refused';
     // A refusal matters to nobody if the status is no longer watched.
-    if (isRefused && statusTopic === this.#watchedStatus) this.#addRefusal(answer.error, options);
+    if (isRefused && statusTopic === this.#watchedStatusTopic) this.#addRefusal(answer.error, options);
   }
 }

@@ -1,4 +1,5 @@
-// The players backend: decides which names of the bus are players, and hands commands to them (player.ts).
+// Decides which names on the user's bus are players, passes commands to them, and with `players.exclusive`
+// silences the others when a player begins to play.
 
 import { type Clock, systemClock, Timers, within } from '../../host/clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
@@ -16,7 +17,7 @@ import { Player } from './player.js';
 import { playersToSilence, silence, silenceAll } from './silence.js';
 
 const PLAYERS_MAX = 32;
-/** More names are kept than there may be players, because one of the others is added when a player goes. */
+/** The bound of kept names is above `PLAYERS_MAX`: when a player goes, another kept name becomes a player. */
 const NAMES_MAX = 128;
 /**
  * The shortest time between two updates of the set of players. A name whose owner changes all the time
@@ -28,11 +29,14 @@ const UPDATE_PAUSE_MS = 250;
  * about twice as much, because the message has other metadata, too.
  */
 const MESSAGE_MAX_BYTES = 24 << 20;
-/** The backend waits this long for the first readings of players. A player that hangs is published later. */
+/**
+ * The backend waits at most this long for the first readings of the running players before it is up. A player
+ * that answers later is published later.
+ */
 const FIRST_READING_MAX_MS = 1_000;
 /**
- * This many commands to one player may be under way at one time. The supervisor bounds the commands to all
- * players together, and a player that hangs must not use up that bound.
+ * At most this many commands to one player are under way at one time. The supervisor bounds the commands to
+ * all players together, and a player that hangs must not use up that bound.
  */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
@@ -48,27 +52,24 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #covers: CoverReader;
   readonly #isIgnored: (busName: string) => boolean;
   readonly #isExclusive: boolean;
-  /** Owners by bus name. An owner is the unique name of a connection. Each connection is one player. */
+  /** An owner is the unique name of a connection. All bus names of one owner belong to one player. */
   readonly #ownersByName = new Map<string, string>();
-  /** The process ids. A player is added only after the bus has answered the request for its process id. */
-  readonly #processesByOwner = new Map<string, number | 'requested' | 'unknown'>();
+  /** A player is added only after the bus has answered the request for the player's process id. */
+  readonly #pidsByOwner = new Map<string, number | 'requested' | 'unknown'>();
   readonly #playersByOwner = new Map<string, Player>();
   readonly #timers: Timers<'update'>;
   #updatedAt = Number.NEGATIVE_INFINITY;
-  #hasLoggedTooMany = false;
-  /** The log has a warning that these bus names cannot be read. */
+  #hasLoggedTooManyPlayers = false;
+  /** The bus names for which the log has the warning that the player cannot be read. */
   readonly #loggedUnreadable = new Set<string>();
   /**
    * Names whose owner has changed while `up` requests the owner of each name. The reply for such a name may
-   * be older than the change, so `up` ignores it. Undefined once `up` has added the running players.
+   * be older than the change, so `up` ignores that reply. Undefined once `up` has added the running players.
    */
   #changedNames: Set<string> | undefined;
-  /** Why the backend is not up; undefined while it is. */
+  /** Why the backend is not up; undefined while it is up. */
   #unavailableReason: string | undefined = 'not connected yet';
-  /**
-   * How often the bus was lost. A method compares this number before and after it waits, and ends if the bus
-   * was lost meanwhile.
-   */
+  /** How often the bus was lost. If this number differs after a wait, the bus was lost during the wait. */
   #losses = 0;
 
   constructor(
@@ -90,13 +91,13 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const losses = this.#losses;
     const changedNames = new Set<string>();
     this.#changedNames = changedNames;
-    const watched = await this.#bus.watch(PLAYER_OWNERS);
-    const listed = await this.#bus.call(BUS_METHODS.listNames, []);
-    if (!watched.ok || !listed.ok) return this.#bus.reconnect('the bus did not answer which players run');
-    const names = listed.value.filter((name) => name.startsWith(PLAYER_NAME_PREFIX)).slice(0, NAMES_MAX);
+    const watch = await this.#bus.watch(PLAYER_OWNERS);
+    const namesReply = await this.#bus.call(BUS_METHODS.listNames, []);
+    if (!watch.ok || !namesReply.ok) return this.#bus.reconnect('the bus did not answer which players run');
+    const names = namesReply.value.filter((name) => name.startsWith(PLAYER_NAME_PREFIX)).slice(0, NAMES_MAX);
     const readOwner = async (name: string): Promise<void> => {
-      const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
-      if (owner.ok && !changedNames.has(name)) await this.#setOwner(name, owner.value);
+      const reply = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
+      if (reply.ok && !changedNames.has(name)) await this.#setOwner(name, reply.value);
     };
     await Promise.all(names.map(readOwner));
     if (losses !== this.#losses) return;
@@ -185,13 +186,13 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (owner === '') this.#ownersByName.delete(name);
     else if (hasPlace) this.#ownersByName.set(name, owner);
     else return;
-    if (owner !== '' && !this.#processesByOwner.has(owner)) {
+    if (owner !== '' && !this.#pidsByOwner.has(owner)) {
       const losses = this.#losses;
-      this.#processesByOwner.set(owner, 'requested');
-      const pid = await this.#bus.call(BUS_METHODS.getConnectionUnixProcessID, [owner]);
+      this.#pidsByOwner.set(owner, 'requested');
+      const reply = await this.#bus.call(BUS_METHODS.getConnectionUnixProcessID, [owner]);
       if (losses !== this.#losses) return;
       // The bus gives 0 for a process of another container.
-      this.#processesByOwner.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
+      this.#pidsByOwner.set(owner, reply.ok && reply.value > 0 ? reply.value : 'unknown');
     }
     // While `#changedNames` is set, `up` reads the owners, and then updates the players itself.
     if (this.#changedNames === undefined) this.#updatePlayersSoon();
@@ -203,20 +204,19 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('update')) this.#timers.set('update', waitMs, () => this.#updatePlayers());
   }
 
-  /** Each owner in `#namesByOwner` must have one player. An owner whose name changes gets a new player. */
+  /** Makes one player for each owner in `#namesByOwner`. An owner whose name changes gets a new player. */
   #updatePlayers(): void {
     this.#updatedAt = this.#clock.monotonic();
     const namesByOwner = this.#namesByOwner();
     for (const player of [...this.#playersByOwner.values()])
       if (namesByOwner.get(player.owner) !== player.busName) this.#remove(player);
     for (const [owner, name] of namesByOwner) {
-      const pid = this.#processesByOwner.get(owner);
-      if (!this.#playersByOwner.has(owner) && pid !== undefined && pid !== 'requested')
-        this.#add(name, owner, pid);
+      const pid = this.#pidsByOwner.get(owner);
+      const isPidRequestAnswered = pid !== undefined && pid !== 'requested';
+      if (isPidRequestAnswered && !this.#playersByOwner.has(owner)) this.#add(name, owner, pid);
     }
     const owners = new Set(this.#ownersByName.values());
-    for (const owner of this.#processesByOwner.keys())
-      if (!owners.has(owner)) this.#processesByOwner.delete(owner);
+    for (const owner of this.#pidsByOwner.keys()) if (!owners.has(owner)) this.#pidsByOwner.delete(owner);
   }
 
   /**
@@ -236,14 +236,14 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /**
-   * VLC 3.0.21 with `--control dbus` has two connections in one process. The second one has the first one's
-   * name with an ending, such as `.instance1234` for the process id 1234.
+   * VLC 3.0.21 with `--control dbus` has two connections in one process. The second connection has the bus
+   * name of the first connection with an ending, such as `.instance1234` for the process id 1234.
    */
   #isSecondNameOfVlc(name: string): boolean {
     const match = /^(.+)\.instance(\d+)$/.exec(name);
     if (match === null) return false;
     const [, firstName = '', pid] = match;
-    const pidOfFirst = this.#processesByOwner.get(this.#ownersByName.get(firstName) ?? '');
+    const pidOfFirst = this.#pidsByOwner.get(this.#ownersByName.get(firstName) ?? '');
     return pidOfFirst === Number(pid);
   }
 
@@ -255,9 +255,9 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   #add(name: string, owner: string, pid: number | 'unknown'): void {
     if (this.#playersByOwner.size >= PLAYERS_MAX) {
-      if (!this.#hasLoggedTooMany)
+      if (!this.#hasLoggedTooManyPlayers)
         this.#publish.log('warn', 'too many players: some are left out', { most: PLAYERS_MAX, name });
-      this.#hasLoggedTooMany = true;
+      this.#hasLoggedTooManyPlayers = true;
       return;
     }
     const connection = {
@@ -285,17 +285,17 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     for (const player of this.#playersByOwner.values()) player.stop();
     this.#timers.cancelAll();
     this.#ownersByName.clear();
-    this.#processesByOwner.clear();
+    this.#pidsByOwner.clear();
     this.#playersByOwner.clear();
-    this.#hasLoggedTooMany = false;
+    this.#hasLoggedTooManyPlayers = false;
     this.#loggedUnreadable.clear();
   }
 }
 
 export default actorThread<'players'>(({ fetchCovers, ignore, exclusive }, publish) => {
-  // The module is loaded with the first cover that is fetched, because Node's HTTP client takes 2 MB.
-  const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
+  // The module is loaded with the first cover that is fetched, because Node.js's HTTP client takes 2 MB.
+  const fetchCover = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
   const busOptions = {};
-  const playersOptions = { fetch: fetchCovers ? fetch : undefined, ignore, exclusive };
+  const playersOptions = { fetch: fetchCovers ? fetchCover : undefined, ignore, exclusive };
   return new PlayersBackend(publish, systemClock, busOptions, playersOptions);
 });

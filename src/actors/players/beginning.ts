@@ -1,8 +1,8 @@
-// Decides when it is certain that one player has begun to play, and which of two players has begun later.
-// A signal may announce the beginning while a reading is under way. This reading may be older than the
-// signal, so a second one follows, and the beginning is certain only if the second one confirms it. If one
-// of the two fails, the beginning counts as certain, too: no reading is known to be newer than the signal,
-// and the next one may come late.
+// Decides when it is certain that a player has begun to play, and whether it has begun after another player.
+// A signal may announce the beginning while a reading of the player is under way. This reading may be older
+// than the signal. So the beginning is certain only when a reading that begins after the signal confirms that
+// the player plays. If a reading fails before that, the beginning counts as certain, too, because the next
+// reading may come late.
 
 import type { RepeatedReading } from './repeated-reading.js';
 
@@ -11,7 +11,7 @@ type Readings = Pick<RepeatedReading, 'begunReadings' | 'isSettledSince'>;
 export class Beginning {
   /** How many readings had begun when `note` was called; undefined if no beginning is noted. */
   #begunReadingsAtNote: number | undefined;
-  /** When the player was first published as playing after `note`; a monotonic time. */
+  /** The monotonic time when the player was first published as playing after `note`. */
   #publishedAtMs: number | undefined;
 
   /** To be called when the player seems to have begun to play. */
@@ -21,8 +21,8 @@ export class Beginning {
   }
 
   /**
-   * To be called when the player does not play, or when another one has begun after it. Otherwise this
-   * beginning could become certain later, and the backend would then silence the other player.
+   * To be called when the player does not play, or when another player has begun later. Otherwise this
+   * beginning could still become certain, and the backend would then silence the other player.
    */
   withdraw(): void {
     this.#begunReadingsAtNote = undefined;
@@ -31,8 +31,8 @@ export class Beginning {
 
   /**
    * To be called whenever the player is published as playing, at the monotonic time `nowMs`. Returns
-   * undefined until it is certain that the player has begun. Then it returns the time of the first call
-   * since `note`, and forgets the beginning.
+   * undefined until it is certain that the player has begun. Then returns the `nowMs` of the first call since
+   * `note`, and forgets the beginning.
    */
   takeCertain(readings: Readings, nowMs: number): number | undefined {
     if (this.#begunReadingsAtNote === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Decides whether a command to a player is carried out or refused. Calls the player's method for it, and
-// makes the answer (docs/players.md, "Commands" and "Tracklists").
+// Decides whether a command to a player is carried out or refused. Calls the player's method for the command,
+// and makes the answer (docs/players.md, "Commands" and "Tracklists").
 
 import { type Answer, DONE, type PlayersCommand } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -90,7 +90,7 @@ function neededCapability({ isPlaying }: Player, command: PlayerCommand): keyof 
   return isPause ? 'can_pause' : (NEEDED_CAPABILITIES[command.do] ?? 'can_control');
 }
 
-/** Some clients send `/` if the player's record has no id of a track. */
+/** Some clients send `/` if the player's record has no track id. */
 const IDS_OF_NO_TRACK = ['/', NO_TRACK];
 
 /**
@@ -101,14 +101,14 @@ function positionRefusalOf(
   { trackId: usableId, texts, lengthUs }: Metadata,
   { position: requestedUs, track_id: requestedId = '' }: PositionCommand,
 ): CommandFailure | undefined {
-  // If the track has a usable id, only this id is accepted. If not, the record may have an invalid id
-  // (metadata.ts). Then a client may send the invalid id or an id of no track, and both are accepted.
+  // If the current track has a usable id, only this id is accepted. Otherwise two kinds of id are accepted:
+  // the invalid id that the record may have (metadata.ts), and the ids that mean no track.
   const hasUsableId = usableId !== undefined;
-  const displayedId = usableId ?? texts['mpris:trackid'] ?? NO_TRACK;
-  const acceptedIds = hasUsableId ? [usableId] : [displayedId, ...IDS_OF_NO_TRACK];
+  const currentId = usableId ?? texts['mpris:trackid'] ?? NO_TRACK;
+  const acceptedIds = hasUsableId ? [usableId] : [currentId, ...IDS_OF_NO_TRACK];
   const isCurrentTrack = acceptedIds.includes(requestedId);
   if (requestedId !== '' && !isCurrentTrack)
-    return failure('other-track', `track_id: the current track is not ${requestedId} but ${displayedId}`);
+    return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
   // Without a usable id the command becomes a seek, which `setPosition` limits to the track's end.
   const isBeyondEnd = hasUsableId && lengthUs !== undefined && requestedUs > lengthUs;
   if (!isBeyondEnd) return undefined;
@@ -128,18 +128,18 @@ function trackRefusalOf(player: Player, command: TrackCommand): CommandFailure |
   return command.do === 'add' ? uriRefusalOf(player, command.uri) : undefined;
 }
 
-/** Refuses a URI if the player does not list its scheme, which is `file` for `file:///music/song.ogg`. */
+/** Undefined if the player supports the URI's scheme, such as `file` in `file:///music/song.ogg`. */
 function uriRefusalOf({ facts, busName }: Player, uri: string): CommandFailure | undefined {
   const schemes = facts.root.SupportedUriSchemes ?? [];
-  const ownScheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
-  const isSupported = schemes.some((scheme) => scheme.toLowerCase() === ownScheme);
+  const schemeOfUri = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
+  const isSupported = schemes.some((scheme) => scheme.toLowerCase() === schemeOfUri);
   if (isSupported) return undefined;
-  const accepted = schemes.join(', ');
-  const detail = accepted === '' ? 'names no schemes that it accepts' : `accepts only ${accepted}`;
+  const schemeList = schemes.join(', ');
+  const detail = schemeList === '' ? 'names no schemes that it accepts' : `accepts only ${schemeList}`;
   return failure('bad-value', `uri: ${busName} ${detail}`);
 }
 
-/** The client's text for a track: the id of the track, or the last segment of this id. Empty for no track. */
+/** The command's text for a track: the track's id, or the last segment of this id; '' for no track. */
 function trackReferenceIn(command: TrackCommand): string {
   return command.do === 'add' ? (command.after_track ?? '') : command.track;
 }
@@ -151,11 +151,11 @@ function trackReferenceIn(command: TrackCommand): string {
 function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | undefined {
   const reference = trackReferenceIn(command);
   const isAppended = command.do === 'add' && reference === '';
-  // A track is appended after the last one. An empty list has none: NO_TRACK in place of a track means the
-  // beginning of the list (MPRIS, `AddTrack`).
+  // The new track is added after the last track. In an empty list, the new track is added after NO_TRACK,
+  // which means the beginning of the list (MPRIS, `AddTrack`).
   if (isAppended) return ids.at(-1) ?? NO_TRACK;
   const id = ids.find((each) => each === reference) ?? ids.find((each) => lastSegmentOf(each) === reference);
-  // Only `add` takes NO_TRACK or its last segment: the new track then comes first in the list.
+  // Only `add` accepts NO_TRACK or its last segment: the new track then comes first in the list.
   if (id !== undefined || command.do !== 'add') return id;
   const isBeginning = reference === NO_TRACK || reference === lastSegmentOf(NO_TRACK);
   return isBeginning ? NO_TRACK : undefined;
@@ -235,7 +235,7 @@ async function callTracklist(
 ): Promise<BusResult<undefined>> {
   const methods = playerMethods(owner);
   const { newestReading } = tracklist;
-  // `refusalOf` has tested that the list and the track are known. So the default is only for the compiler.
+  // `refusalOf` has tested that the list and the track are known. So `?? NO_TRACK` is only for the compiler.
   const id = (newestReading && trackIdIn(newestReading, command)) ?? NO_TRACK;
   if (command.do === 'goto') return bus.call(methods.goTo, [id]);
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);

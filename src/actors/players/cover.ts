@@ -1,6 +1,6 @@
-// Decides which covers of players may be served, and reads them (docs/players.md, "Covers"). A player chooses
-// the file's path, and the whole network can ask for the file. So a file is served only if it belongs to the
-// daemon's user, or if all users may read it.
+// Decides which covers of players may be served, and reads these covers (docs/players.md, "Covers"). A player
+// chooses the path of its cover, and the whole network can request the cover. So a file is served only if it
+// belongs to the daemon's user, or if all users may read it.
 
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
@@ -18,22 +18,22 @@ import { isDataUrl } from './metadata.js';
 import type { Player } from './player.js';
 
 /**
- * The longest time of a request without the fetch from the web. Such a fetch comes last, and has a deadline
- * of its own.
+ * The longest time until the answer to a request, without the time of a fetch from the web. The fetch comes
+ * last, and has a deadline of its own.
  */
 const ANSWER_MAX_MS = 4_000;
 /**
- * A request that was answered with a timeout stays open until the disk or the player answers. This bound
- * refuses a request only while there are such open ones: there are at most 32 players (backend.ts), and the
- * gateway has at most one unanswered request for each of them (gateway/covers.ts).
+ * A request that was answered with a timeout stays open until the disk or the player answers. Without such a
+ * request, this bound refuses nothing: there are at most 32 players (backend.ts), and the gateway has at most
+ * one unanswered request for each player (gateway/covers.ts).
  */
 const OPEN_REQUESTS_MAX = 32;
 
 /** At most this many fetches from the web run at one time. Each may keep a whole cover in memory. */
 const FETCHES_MAX = 4;
 /**
- * The last fetches of this many web addresses are remembered. So several pages that display the same cover
- * cause one fetch.
+ * The last fetch of a web address is remembered, for at most this many addresses. So several pages that
+ * display the same cover cause only one fetch.
  */
 const REMEMBERED_MAX = 32;
 /** This time is short, because some radio stations change the picture behind one address. */
@@ -43,19 +43,19 @@ export const COVER_MAX_BYTES = 8 << 20;
 /** A web address becomes a header of the answer. A header must not be too long. */
 const LOCATION_MAX_CHARACTERS = 2048;
 /**
- * A path has at most 4096 bytes (PATH_MAX), and each byte may become `%XX` in the URL. So the system cannot
- * open the path of a longer URL.
+ * Only a `data:` URL may be longer. A path has at most 4096 bytes (PATH_MAX), and each byte may become `%XX`
+ * in the URL. So the system cannot open the path in a longer `file:` URL.
  */
 const URL_MAX_UNITS = 16 * 1024;
 /** Each character has 6 bits of the hash. With 132 bits, two covers never get the same tag by chance. */
 const TAG_CHARACTERS = 22;
 
-/** No link is opened, no FIFO is waited for, and no terminal becomes this process's terminal. */
+/** With these flags, `open` refuses a link, does not wait for a FIFO, and gives the process no terminal. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** The beginning of a WebP file is the longest: `RIFF`, four bytes of the file's length, and `WEBP`. */
 const LONGEST_BEGINNING_BYTES = 12;
-/** The beginnings of images, two hexadecimal digits per byte. Those of GIF are `GIF87a` and `GIF89a`. */
+/** The beginnings of images, as two hexadecimal digits per byte. A GIF begins with `GIF87a` or `GIF89a`. */
 const IMAGE_TYPES = [
   { type: 'image/jpeg', beginning: /^ffd8ff/ },
   { type: 'image/png', beginning: /^89504e470d0a1a0a/ },
@@ -76,21 +76,21 @@ export class CoverReader {
   readonly #clock: Clock;
   readonly #webCovers: WebCovers | undefined;
   /**
-   * Covers are read one at a time. So a disk that does not answer blocks only one of the process's few file
-   * threads.
+   * Covers are read one at a time. So a disk that does not answer blocks only one of the few threads that the
+   * process has for files.
    */
   readonly #turns = new Turns();
-  /** The requests that run or wait for their turn. A request that waits for the web does not count. */
+  /** How many requests run or wait for their turn. A request that waits for the web does not count. */
   #openRequests = 0;
 
-  /** `fetch`: undefined if the node fetches no covers, and redirects clients to the web instead. */
-  constructor(bus: BusCaller<'players'>, clock: Clock, fetch?: FetchCover) {
+  /** `fetchCover`: undefined if the node fetches no covers, and redirects clients to the web instead. */
+  constructor(bus: BusCaller<'players'>, clock: Clock, fetchCover?: FetchCover) {
     this.#bus = bus;
     this.#clock = clock;
-    this.#webCovers = fetch === undefined ? undefined : new WebCovers(clock, fetch);
+    this.#webCovers = fetchCover === undefined ? undefined : new WebCovers(clock, fetchCover);
   }
 
-  /** `cachedTag`: the tag of the cover that the gateway keeps. */
+  /** `cachedTag`: the tag of the player's cover that the gateway has cached; undefined if there is none. */
   async answer(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
     const answer = await this.#answerWithoutWeb(player, cachedTag);
     const cover = answer.ok ? answer.value.cover : undefined;
@@ -99,7 +99,7 @@ export class CoverReader {
     return success({ cover: await this.#webCovers.cover(cover.location, cachedTag) });
   }
 
-  /** The cover that the player names; only the cover's address if the cover is on the web. */
+  /** Answers with the cover that the player names, or with its address if the cover is on the web. */
   async #answerWithoutWeb(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NO_COVER;
@@ -136,14 +136,14 @@ interface LastFetch {
 
 class WebCovers {
   readonly #clock: Clock;
-  readonly #fetch: FetchCover;
-  /** Oldest first. */
+  readonly #fetchCover: FetchCover;
+  /** The oldest fetch is first. */
   readonly #lastFetchByUrl = new Map<string, LastFetch>();
   #runningFetches = 0;
 
-  constructor(clock: Clock, fetch: FetchCover) {
+  constructor(clock: Clock, fetchCover: FetchCover) {
     this.#clock = clock;
-    this.#fetch = fetch;
+    this.#fetchCover = fetchCover;
   }
 
   /** If the image cannot be fetched now, the answer is its address, to which the client is redirected. */
@@ -157,7 +157,7 @@ class WebCovers {
     }
     if (this.#runningFetches >= FETCHES_MAX) return redirect;
     this.#runningFetches += 1;
-    const cover = await this.#fetch(url).finally(() => {
+    const cover = await this.#fetchCover(url).finally(() => {
       this.#runningFetches -= 1;
     });
     this.#remember(url, cover?.tag);
@@ -175,7 +175,10 @@ class WebCovers {
   }
 }
 
-/** The facts keep no long URL: most long ones contain the image (`data:`). So each request reads the URL. */
+/**
+ * The player's facts have no long URL, because most long URLs contain the image (`data:`). So each request
+ * reads the URL from the player.
+ */
 async function readLongUrl(bus: BusCaller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
   const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
   const properties = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);
@@ -186,8 +189,9 @@ async function readLongUrl(bus: BusCaller<'players'>, { owner }: CoverPlayer): P
 }
 
 /**
- * Undefined if no cover may be served. The reason is not returned, because the network must not learn why.
- * `ownUid`: the user of this process. `cachedTag`: the tag of the cover that the caller has. Never rejects.
+ * Returns the cover at the URL; undefined if no cover may be served. The reason is not returned, because the
+ * network must not learn it. `ownUid`: the user of this process. `cachedTag`: the tag of the cached cover.
+ * Never rejects.
  */
 export async function coverOf(
   url: string,
@@ -203,7 +207,7 @@ export async function coverOf(
   if (protocol !== 'file:' || !isOnThisNode) return undefined;
   const cover = await fileCover(percentDecoded(pathname), ownUid, cachedTag);
   // MPD's mpDris2 does not escape its paths: `file:///music/Who?/front.jpg` may mean the directory `Who?`,
-  // but its `pathname` is only `/music/Who`. So the path with `?`, `#` and all that follows is tried, too.
+  // but its `pathname` is only `/music/Who`. So the whole path after the host is tried, too.
   const wholePath = href.slice(`file://${host}`.length);
   if (cover !== undefined || wholePath === pathname) return cover;
   return fileCover(percentDecoded(wholePath), ownUid, cachedTag);
@@ -220,7 +224,7 @@ function dataCover(url: string, cachedTag: string | undefined): CoverAnswer | un
   return cover !== undefined && cover.tag === cachedTag ? 'unchanged' : cover;
 }
 
-/** Undefined if the bytes are no image of a known type, or too many. */
+/** Undefined if the bytes are no image of a known type, or more than `COVER_MAX_BYTES`. */
 export function imageOf(bytes: Buffer): ImageAnswer | undefined {
   const type = imageTypeOf(bytes);
   if (type === undefined || bytes.length > COVER_MAX_BYTES) return undefined;
@@ -229,7 +233,7 @@ export function imageOf(bytes: Buffer): ImageAnswer | undefined {
 
 async function fileCover(path: Buffer, ownUid: number, cachedTag?: string): Promise<CoverAnswer | undefined> {
   try {
-    // A device must not be opened, because that can have an effect on it.
+    // Only a regular file is opened, because the opening of a device can have an effect on the device.
     if (!(await lstat(path)).isFile()) return undefined;
     const file = await open(path, OPEN_FLAGS);
     return await readCover(file, ownUid, cachedTag).finally(() => file.close());
@@ -247,15 +251,15 @@ async function readCover(
   const isOwn = stats.uid === BigInt(ownUid);
   const isReadableByAll = (stats.mode & BigInt(constants.S_IROTH)) !== 0n;
   const isAllowed = isOwn || isReadableByAll;
-  // The open file is checked again, because the path may lead to another file than at the time of `lstat`.
+  // The open file is checked again, because somebody may have replaced the file after `lstat`.
   if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !isAllowed) return undefined;
   const tag = tagOf(identityOfStats(stats));
   if (tag === cachedTag) return 'unchanged';
   const bytes = new Uint8Array(Number(stats.size));
-  const length = await readUntilEnd(file, bytes);
+  const readLength = await readUntilEnd(file, bytes);
   const type = imageTypeOf(Buffer.from(bytes.buffer));
-  if (type === undefined || length < bytes.length) return undefined;
-  // If the file was written to during the reading, the bytes are of two images.
+  if (type === undefined || readLength < bytes.length) return undefined;
+  // If somebody has written to the file during the reading, the bytes may come from two images.
   const statsAfterwards = await file.stat({ bigint: true });
   const isSameFile = tagOf(identityOfStats(statsAfterwards)) === tag;
   return isSameFile ? { tag, type, bytes } : undefined;

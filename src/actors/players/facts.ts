@@ -10,7 +10,7 @@ import type { Anchor, Motion } from './reckoning.js';
 
 type PlayerProperties = Omit<PropertyValues<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
 
-/** The properties by their MPRIS names. A property that is missing, or of a wrong type, is absent. */
+/** The reported properties, by their MPRIS names. Values of a wrong type are left out. */
 export interface PlayerFacts {
   readonly root: PropertyValues<typeof ROOT_PROPERTIES>;
   readonly player: PlayerProperties;
@@ -28,7 +28,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 const PLAYBACK_STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
 const LOOP_STATUSES = ['None', 'Track', 'Playlist'] as const;
 
-/** `reported`: all or some properties of the root interface. The others keep their values. */
+/** `reported`: all or some properties of the root interface. The other properties keep their values. */
 export function withRootProperties(facts: PlayerFacts, reported: PropertyRecord): PlayerFacts {
   const { Identity, SupportedUriSchemes, ...otherProperties } = readProperties(ROOT_PROPERTIES, reported);
   const identity = Identity === undefined ? {} : { Identity: capped(Identity, IDENTITY_MAX_UNITS) };
@@ -42,8 +42,8 @@ function usableSchemes(schemes: readonly string[]): readonly string[] {
 }
 
 /**
- * `reported`: all or some properties of the Player interface. The others keep their values. The position is
- * no fact, because it is outdated as soon as it is read.
+ * `reported`: all or some properties of the Player interface. The other properties keep their values. The
+ * position is no fact, because it is outdated as soon as it is read.
  */
 export function withPlayerProperties(facts: PlayerFacts, reported: PropertyRecord): PlayerFacts {
   const { Metadata, Position: _, ...otherProperties } = readProperties(PLAYER_PROPERTIES, reported);
@@ -116,7 +116,10 @@ export function playerRecord(
   };
 }
 
-/** The volume, rounded to hundredths; undefined if none is reported, or if it is too large to be rounded. */
+/**
+ * The volume, rounded to hundredths. A negative volume becomes 0. Undefined if the player reports no volume,
+ * or one that is too large to be rounded.
+ */
 function roundedVolume(reported: number | undefined): number | undefined {
   if (reported === undefined) return undefined;
   const hundredths = Math.max(0, Math.round(reported * 100));

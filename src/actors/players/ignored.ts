@@ -3,8 +3,8 @@
 import { PLAYER_NAME_PREFIX } from '../../protocol/dbus/mpris.js';
 
 /**
- * A player is ignored if a pattern matches its whole bus name, or its name without MPRIS' prefix. In a
- * pattern `*` stands for any characters.
+ * A player is ignored if a pattern matches its whole bus name, with or without MPRIS' prefix. In a pattern
+ * `*` stands for any characters.
  */
 export function ignoredBy(patterns: readonly string[]): (busName: string) => boolean {
   const expressions = patterns.map(expressionOf);
@@ -16,7 +16,7 @@ export function ignoredBy(patterns: readonly string[]): (busName: string) => boo
 
 function expressionOf(pattern: string): RegExp {
   // The configuration accepts only letters, digits and `. _ - *` in a pattern. Of these, only the dot and `*`
-  // have a meaning in an expression. The pattern `vlc.i*` becomes `^vlc\.i.*$`.
+  // have a special meaning in a regular expression. The pattern `vlc.i*` becomes `^vlc\.i.*$`.
   const withEscapedDots = pattern.replaceAll('.', '\\.');
   return new RegExp(`^${withEscapedDots.replaceAll('*', '.*')}$`);
 }

@@ -5,18 +5,24 @@ import { capped } from '../../printable.js';
 import { NO_TRACK } from '../../protocol/dbus/mpris.js';
 import { withoutPrototype } from '../text.js';
 
-/** The most UTF-16 units of one value. A longer value is cut. */
+/** One value has at most this many UTF-16 units. A longer value is cut. */
 const VALUE_MAX_UNITS = 4096;
 const KEY_MAX_UNITS = 256;
 const ENTRIES_MAX = 64;
-/** The most UTF-16 units of all keys and values together. An entry that no longer fits is left out. */
+/**
+ * All keys and values together have at most this many UTF-16 units. An entry that no longer fits is left out.
+ */
 const TEXTS_MAX_UNITS = 32 * 1024;
 /**
- * The most bytes of all keys and values as JSON in UTF-8. There is this second bound because one UTF-16 unit
- * may take six bytes in JSON (`\u0001`), and the whole record must fit into one line of the event stream.
+ * All keys and values together have at most this many bytes as JSON in UTF-8. This second bound is needed,
+ * because one UTF-16 unit may take six bytes in JSON (`\u0001`), and the whole record must fit into one line
+ * of the event stream.
  */
 const TEXTS_MAX_BYTES = 80 * 1024;
-/** A longer URL of a cover is not kept, but read for each request. Usually it contains the image. */
+/**
+ * A longer URL of a cover is not kept, but read from the player at each request for the cover. Such a URL
+ * usually contains the image.
+ */
 const KEPT_URL_MAX_UNITS = 8192;
 
 /** An object path of D-Bus, such as `/` or `/org/videolan/vlc/playlist/7`. */
@@ -24,12 +30,13 @@ const OBJECT_PATH = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
 export interface Metadata {
   /**
-   * The values as texts, by sorted MPRIS keys. Long values are cut; entries beyond the bounds are missing.
+   * The values as texts, by sorted MPRIS keys. Long values are cut. Empty values, and entries beyond the
+   * bounds, are left out.
    */
   readonly texts: Readonly<Record<string, string>>;
-  /** The track's id for calls to the player; absent if the player gives no valid one. */
+  /** The track's id for calls to the player; absent if the player names no usable id (`isTrackId`). */
   readonly trackId?: string;
-  /** Absent if the length is unknown, or the stream endless. */
+  /** Absent if the length is unknown, or if the track is endless. */
   readonly lengthUs?: number;
   /** Absent if the player names no cover, or if the URL is too long to be kept. */
   readonly artUrl?: string;
@@ -40,15 +47,15 @@ export interface Metadata {
 export const NO_METADATA: Metadata = { texts: {}, hasLongArtUrl: false };
 
 export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata {
-  const { 'mpris:trackid': track, 'mpris:length': length, 'mpris:artUrl': art } = values;
+  const { 'mpris:trackid': id, 'mpris:length': length, 'mpris:artUrl': art } = values;
   const artUrl = typeof art === 'string' && art !== '' ? art : undefined;
   const isArtKept = artUrl !== undefined && artUrl.length <= KEPT_URL_MAX_UNITS;
-  const isUsableId = typeof track === 'string' && isTrackId(track);
+  const isUsableId = typeof id === 'string' && isTrackId(id);
   const lengthUs = typeof length === 'number' ? Math.round(length) : 0;
   const isLengthKnown = lengthUs > 0 && Number.isSafeInteger(lengthUs);
   return {
     texts: textsOf(values),
-    ...(isUsableId && { trackId: track }),
+    ...(isUsableId && { trackId: id }),
     ...(isLengthKnown && { lengthUs }),
     ...(isArtKept && { artUrl }),
     hasLongArtUrl: artUrl !== undefined && !isArtKept,
@@ -56,8 +63,9 @@ export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata 
 }
 
 /**
- * Some players have no ids, or one id for all tracks. So a new title with a new length means a new track,
- * even if the id is the same. A new title alone does not: a radio stream has a new one for each song.
+ * A new id or URL means a new track. Some players have no ids, or one id for all tracks. So a new title with
+ * a new length means a new track, too. A new title with the same length does not, because a radio station
+ * changes the title with each song.
  */
 export function isSameTrack(a: Metadata, b: Metadata): boolean {
   const hasOtherTitle = a.texts['xesam:title'] !== b.texts['xesam:title'];
@@ -66,7 +74,7 @@ export function isSameTrack(a: Metadata, b: Metadata): boolean {
   return a.trackId === b.trackId && a.texts['xesam:url'] === b.texts['xesam:url'];
 }
 
-/** The id of a track is an object path, but not `NO_TRACK`, which means no track. */
+/** The id of a track is an object path that is not too long, and not `NO_TRACK`, which means no track. */
 export function isTrackId(text: string): boolean {
   return text.length <= VALUE_MAX_UNITS && OBJECT_PATH.test(text) && text !== NO_TRACK;
 }
@@ -115,8 +123,8 @@ export function isDataUrl(url: string): boolean {
 }
 
 /**
- * A list becomes a text with commas, bytes become '', and any other object becomes JSON. JSON has no bigint,
- * so a bigint in an object becomes a text.
+ * The first `ENTRIES_MAX` values of a list become one text with commas, bytes become '', and any other object
+ * becomes JSON. JSON has no bigint, so a bigint in an object becomes a text.
  */
 function plainText(value: unknown): string {
   if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map(plainText).join(', ');

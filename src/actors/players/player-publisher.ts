@@ -1,5 +1,5 @@
-// Decides what is published of one player: its record, its tracklist, and its position. Record and tracklist
-// are published only if they have changed, and the position only after a jump.
+// Decides what is published of one player: its record, its tracklist, and its position. The record and the
+// tracklist are each published only after a change, and the position only after a jump.
 
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';
@@ -8,9 +8,9 @@ interface PlayerState {
   readonly record: PlayerRecord;
   /** How often the position has jumped. */
   readonly jumps: number;
-  /** The tracklist as JSON; undefined if the player has none. */
+  /** The tracklist as JSON; undefined if no tracklist of the player is known. */
   readonly tracksJson: string | undefined;
-  /** Undefined if the player reports no position. */
+  /** Returns undefined if the player reports no position. */
   readonly currentPosition: () => PlayerPosition | undefined;
 }
 
@@ -23,15 +23,15 @@ interface PublishedState {
 
 export class PlayerPublisher {
   readonly #busName: string;
-  readonly #publish: Pick<Publisher, 'put' | 'drop'>;
+  readonly #publisher: Pick<Publisher, 'put' | 'drop'>;
   #published: PublishedState | undefined;
 
-  constructor(busName: string, publish: Pick<Publisher, 'put' | 'drop'>) {
+  constructor(busName: string, publisher: Pick<Publisher, 'put' | 'drop'>) {
     this.#busName = busName;
-    this.#publish = publish;
+    this.#publisher = publisher;
   }
 
-  /** True if the published record says that the player plays. False while there is none. */
+  /** True if the published record says that the player plays. False while no record is published. */
   get isPlaying(): boolean {
     return this.#published?.isPlaying === true;
   }
@@ -41,13 +41,13 @@ export class PlayerPublisher {
     const recordJson = JSON.stringify(record);
     const isPlaying = record.playback_status === 'Playing';
     this.#published = { recordJson, isPlaying, jumps, tracksJson };
-    if (previous?.recordJson !== recordJson) this.#publish.put('players', this.#busName, recordJson);
+    if (previous?.recordJson !== recordJson) this.#publisher.put('players', this.#busName, recordJson);
     if (previous?.tracksJson !== tracksJson) this.#publishTracks(tracksJson);
-    // Clients get their first position with the first record, so that position is no jump for them.
+    // The first record contains the first position. So this position is not published as a jump.
     const hasJumped = previous !== undefined && previous.jumps !== jumps;
     const position = hasJumped ? currentPosition() : undefined;
     if (position !== undefined)
-      this.#publish.put('players.position', this.#busName, JSON.stringify(position));
+      this.#publisher.put('players.position', this.#busName, JSON.stringify(position));
   }
 
   /**
@@ -57,11 +57,11 @@ export class PlayerPublisher {
     if (this.#published === undefined) return;
     this.#published = undefined;
     for (const collection of ['players', 'players.position', 'players.tracklist'] as const)
-      this.#publish.drop(collection, this.#busName);
+      this.#publisher.drop(collection, this.#busName);
   }
 
   #publishTracks(tracksJson: string | undefined): void {
-    if (tracksJson === undefined) this.#publish.drop('players.tracklist', this.#busName);
-    else this.#publish.put('players.tracklist', this.#busName, tracksJson);
+    if (tracksJson === undefined) this.#publisher.drop('players.tracklist', this.#busName);
+    else this.#publisher.put('players.tracklist', this.#busName, tracksJson);
   }
 }

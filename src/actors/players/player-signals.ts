@@ -1,5 +1,5 @@
-// Subscribes to the signals of one player's connection, and ends the subscription for a moment when there are
-// too many signals.
+// Subscribes to the signals of one player's connection. If too many signals come, the subscription ends, and
+// begins again after a pause.
 
 import { type Clock, RateLimit, Timers } from '../../host/clock.js';
 import { playerSignals } from '../../protocol/dbus/mpris.js';
@@ -7,7 +7,7 @@ import type { Bus } from '../bus/bus.js';
 
 /** A player in use sends about ten signals in a second. Each signal costs the backend 0.1 ms. */
 const SIGNALS_MAX_PER_SECOND = 200;
-/** The subscription is ended for this time after too many signals. */
+/** The time between the end of the subscription and its new beginning. */
 const PAUSE_MS = 1_000;
 
 export class PlayerSignals {
@@ -18,7 +18,10 @@ export class PlayerSignals {
   readonly #timers: Timers<'pause'>;
   readonly #limit = new RateLimit(SIGNALS_MAX_PER_SECOND);
 
-  /** `onResumed`: called when the subscription begins again. Signals may have been missed in the pause. */
+  /**
+   * `owner`: the unique name of the player's connection. `onResumed`: called when the subscription begins
+   * again. Signals may have been missed in the pause.
+   */
   constructor(
     owner: string,
     bus: Pick<Bus<'players'>, 'watch' | 'unwatch'>,

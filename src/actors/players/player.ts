@@ -1,5 +1,5 @@
-// Decides when one player is read, and when its record is published. A `Player` exists as long as one
-// connection owns the player's name.
+// Decides when one player is read, and when its record is published. A `Player` belongs to one connection: if
+// another connection gets the player's name, there is a new `Player`.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -35,7 +35,7 @@ import { Tracklist } from './tracklist.js';
 
 /**
  * The first record waits at most this long for two answers: whether the player has a tracklist, and whether
- * it is playerctld.
+ * it is playerctld (properties.ts).
  */
 const FIRST_ANSWERS_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
@@ -63,9 +63,9 @@ interface PlayerListener {
   /** Called for the second and each later failed reading, if the player is present but has no record. */
   readonly onUnreadable: (reason: string) => void;
   /**
-   * Called once it is certain that the player has begun to play (beginning.ts explains why a signal may
-   * not be enough). A record with `Playing` is published by then. `begunAtMs`: the monotonic time when such
-   * a record was first published.
+   * Called when it is certain that the player has begun to play (beginning.ts explains why a signal may
+   * not be enough). A record with `Playing` is published by then. `begunAtMs`: the monotonic time when the
+   * player was first published as playing after this beginning.
    */
   readonly onPlayingBegun: (player: Player, begunAtMs: number) => void;
 }
@@ -93,7 +93,7 @@ export class Player {
    */
   readonly #playerctldCheck: Promise<void>;
   readonly #listener: PlayerListener;
-  /** True once the properties have been read. Before that there is no record. */
+  /** False until the properties have been read, and for playerctld. While it is false, there is no record. */
   isKnown = false;
   readonly #isOlderThanBackend: boolean;
   readonly beginning = new Beginning();
@@ -115,9 +115,9 @@ export class Player {
     this.#methods = playerMethods(owner);
     this.#listener = listener;
     this.#isOlderThanBackend = isOlderThanBackend;
-    // `readings` is set last, because the first reading needs the other fields. No callback runs earlier.
+    // `readings` is set last, because the first reading needs the other fields. The callbacks run later.
     this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.request());
-    // The subscription comes first, so that a change during the first reading causes another reading.
+    // The subscription comes before the readings, so that a change during a reading causes a new one.
     this.#signals = new PlayerSignals(owner, bus, clock, () => {
       this.readings.request();
       this.tracklist.readings.request();
@@ -137,8 +137,8 @@ export class Player {
 
   /** Reads the player again, and publishes what has changed. False if the player did not answer. */
   async readAll({ withTracks }: { readonly withTracks: boolean }): Promise<boolean> {
-    const readings = withTracks ? [this.readings, this.tracklist.readings] : [this.readings];
-    const answered = await Promise.all(readings.map((reading) => reading.requestAndWait()));
+    const allReadings = withTracks ? [this.readings, this.tracklist.readings] : [this.readings];
+    const answered = await Promise.all(allReadings.map((readings) => readings.requestAndWait()));
     this.publishNow();
     return answered.every((isAnswered) => isAnswered);
   }
@@ -160,14 +160,14 @@ export class Player {
       tracksJson: this.tracklist.newestReading?.json,
       currentPosition: () => this.#positionRecord(),
     });
-    // The listener may pause other players, so it is called only once the beginning is certain.
     if (!this.isPlaying) this.beginning.withdraw();
+    // The listener may pause other players, so it is called only when the beginning is certain.
     const begunAtMs = this.beginning.takeCertain(this.readings, this.#clock.monotonic());
     if (begunAtMs !== undefined) this.#listener.onPlayingBegun(this, begunAtMs);
     if (this.isPlaying && !this.#timers.has('clock')) this.#checkClockLater();
   }
 
-  /** If the node's date was set, `currentAnchor` changes. So the record differs, and is published. */
+  /** If the node's date was set, the record gets another anchor. So the record differs, and is published. */
   #checkClockLater(): void {
     this.#timers.set('clock', CLOCK_CHECK_MS, () => {
       if (this.isPlaying) this.publishNow();
@@ -193,7 +193,6 @@ export class Player {
     return { bus_name: this.busName, position: current.positionUs, emitted_at: Math.round(current.date) };
   }
 
-  /** All signals are of this player: the match rule of `PlayerSignals` lets through no others. */
   applySignal(signal: Signal): void {
     if (!this.#signals.admit()) return;
     this.tracklist.applySignal(signal);
@@ -207,7 +206,7 @@ export class Player {
     this.#publishSoon();
   }
 
-  /** To be called when the name has another owner, or none. It is called for playerctld, too. */
+  /** To be called when the backend removes this player. Also called if the player is playerctld. */
   stop(): void {
     this.#timers.cancelAll();
     this.#reckonedPosition.stop();
@@ -217,16 +216,18 @@ export class Player {
   }
 
   /**
-   * A signal with one of `POSITION_PROPERTIES` causes a reading even if the value is the same as before: a
-   * track may have begun again, or one track without an id may have followed another. So does a signal with
-   * an invalidated property, because the signal lacks its new value.
+   * Three kinds of signals cause a reading:
+   * - a signal with one of `POSITION_PROPERTIES`, even with the same value as before: a track may have begun
+   *   again, or one track without an id may have followed another
+   * - a signal that invalidates a property, because the signal lacks the new value
+   * - a signal after which the reckoned position is unreliable
    */
-  #applyChangedProperties(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
+  #applyChangedProperties(iface: string, changed: PropertyRecord, invalidatedNames: readonly string[]): void {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
     else if (iface === PLAYER_INTERFACE) this.#setFacts(withPlayerProperties(this.#facts, changed));
     else return;
     const isAboutPosition = POSITION_PROPERTIES.some((name) => Object.hasOwn(changed, name));
-    if (invalidated.length > 0 || isAboutPosition || this.#reckonedPosition.isUnreliable)
+    if (invalidatedNames.length > 0 || isAboutPosition || this.#reckonedPosition.isUnreliable)
       this.readings.request();
   }
 
@@ -260,16 +261,16 @@ export class Player {
     if (this.readings.hasEnded) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
-      // If a signal has announced that the player plays, the reading that should confirm it may be late now.
-      // So `publishNow` does not wait: after a failed reading the beginning is certain (beginning.ts).
+      // A signal may have announced that the player plays, and the next reading, which should confirm this,
+      // may come late. So the beginning counts as certain now (beginning.ts), and `publishNow` reports it.
       this.#publishSoon();
       return false;
     }
-    // The old facts are removed, because a property that the reading lacks no longer exists.
+    // The old facts are removed, because a property no longer exists if it is missing in the reading.
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));
-    // The reading is applied before the wait below. Later it could undo what a signal changes in the wait.
+    // The reading is applied before the wait below. After the wait it could undo what a newer signal changed.
     if (!this.isKnown) await within(this.#clock, FIRST_ANSWERS_WAIT_MS, this.#firstAnswers());
     if (this.readings.hasEnded) return false;
     this.isKnown = true;
@@ -289,11 +290,9 @@ export class Player {
     return Promise.all([tracklistReadings.firstAttempt, this.#playerctldCheck]);
   }
 
-  /**
-   * Reports that a player without a record cannot be read, unless it has left. `RepeatedReading`
-   * counts this failed reading only later.
-   */
+  /** Reports a player that cannot be read, has no record, and has not left. */
   #readingFailed(error: BusError): void {
+    // `RepeatedReading` counts the failed reading only when `#read` has returned.
     const failures = this.readings.failures + 1;
     const isReported = !this.isKnown && failures >= LOGGED_AFTER_FAILURES && !isAbsence(error);
     if (isReported) this.#listener.onUnreadable(busErrorText(error));

@@ -1,5 +1,5 @@
-// Decides when the position of one player must be read again, and when it has jumped (docs/players.md,
-// "Positions"). It reads nothing itself.
+// Decides when the position of one player must be read again, and when the position has jumped
+// (docs/players.md, "Positions"). Reads nothing itself.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { motionOf, NOTHING_KNOWN, type PlayerFacts, playbackStatus } from './facts.js';
@@ -8,8 +8,8 @@ import { type Anchor, anchorAt, isJump, type Moment, reckonPosition, wasDateSet 
 
 /**
  * When a player has begun to play, or has changed its track or rate, its position is read, and once more
- * after this time. The first position may be 2 s ahead, because an output that was idle takes up to 2 s of
- * sound at once (what-we-learnt.md, "Players").
+ * after this time. The first position may be 2 s ahead of the audible sound, because an output that was idle
+ * takes up to 2 s of sound at once (what-we-learnt.md, "Players").
  */
 const SETTLED_MS = 3_000;
 /**
@@ -31,21 +31,21 @@ export class ReckonedPosition {
   /** True if the reckoned position may be wrong until the next reading. */
   #isUnreliable = true;
   /**
-   * True if a reading at the track's reckoned end was requested. It is set back when the player reports a
-   * change, or is in the first half of the track.
+   * True if a reading at the track's reckoned end was requested. It becomes false when the player reports a
+   * jump, another track, rate or status, or a position in the first half of the track.
    */
   #wasEndReadingRequested = false;
-  /** The position in the last signal; undefined if there was none. */
+  /** The position of the last jump that the player has announced; undefined if it has announced no jump. */
   #announcedUs: number | undefined;
-  /** The position in the last report, which is a signal or a reading; undefined if there was none. */
+  /** The position in the last report: an announced jump, or a reading. Undefined before the first report. */
   #reportedUs: number | undefined;
   /**
-   * True once a reading had another position than the report before it: the position has moved without a
-   * signal. It is never set back.
+   * True after a reading had another position than the report before it: the position has moved without an
+   * announced jump. It never becomes false again.
    */
   #movesUnannounced = false;
 
-  /** `readAgain` must cause a reading of the player. The caller passes the position to `applyReading`. */
+  /** `readAgain` must cause a reading of the player, and then a call of `applyReading`. */
   constructor(clock: Clock, readAgain: () => void) {
     this.#clock = clock;
     this.#readAgain = readAgain;
@@ -109,11 +109,11 @@ export class ReckonedPosition {
    * To be called with each position that was read. This position counts as a jump if it differs too much
    * from the reckoned position, or if the reckoned position was unreliable.
    *
-   * A phone's player (mpris-proxy) repeats the position of its last signal at each reading, although the
-   * track plays on. A player counts as such a one if its position has never moved without a signal. While it
-   * plays, and the reckoned position is reliable, a repeated position is outdated, and no jump. The reading
-   * at the track's end is an exception, because the track may have begun again. If the player reports whole
-   * seconds, it may then really be at the second of its last signal.
+   * A phone's player (mpris-proxy) repeats the position of its last announced jump at each reading, although
+   * the track plays on. A player counts as such a player until its position moves without an announced jump.
+   * While it plays, and the reckoned position is reliable, a repeated position is outdated, and no jump. The
+   * reading at the track's end is an exception: the track may have begun again, and a player that reports
+   * whole seconds may really be at the second of its last announced jump.
    */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();
@@ -133,7 +133,7 @@ export class ReckonedPosition {
     this.#timers.cancelAll();
   }
 
-  /** A player that reported no position before reports none at the beginning of a track either. */
+  /** If the player has reported no position so far, it reports none at the beginning of a track either. */
   #anchorAtBeginning(): Anchor {
     const hasPosition = this.#anchor.positionUs !== undefined;
     return { positionUs: hasPosition ? 0 : undefined, moment: this.#now() };
@@ -146,10 +146,10 @@ export class ReckonedPosition {
   }
 
   /**
-   * Some players do not announce a jump when they repeat the track (Mopidy, and MPD with mpDris2). So the
-   * position is read after the track's reckoned end. After that, the next reading is planned only if the
-   * player reports a change, or if the position is in the first half of the track. Otherwise a player that
-   * stands still near the end would be polled.
+   * Some players (Mopidy, and MPD with mpDris2) do not announce a jump when they repeat the track. So the
+   * position is read after the track's reckoned end. Another such reading is planned only after the player
+   * has reported a jump or a change, or if the position is in the first half of the track. Otherwise a player
+   * that stands still near the end would be polled.
    */
   #planReadingAtEnd(): void {
     this.#timers.cancel('end');

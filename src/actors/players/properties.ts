@@ -1,5 +1,5 @@
-// Reads the properties of one interface of a player: all by one call, or each by a call of its own if the
-// player refuses the one call. Also decides whether a player is playerctld.
+// Reads the properties of one interface of a player by one call. If the player refuses this call, each
+// property is read by its own call. Also decides whether a player is playerctld.
 
 import { success } from '../../protocol/actor/result.js';
 import { type PropertyRecord, type PropertyTable, readProperties } from '../../protocol/dbus/daemon.js';
@@ -19,7 +19,10 @@ export const CALL_OPTIONS = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
 
 type Methods = ReturnType<typeof playerMethods>;
 
-/** True if the player did not reply. An error that the player itself has sent is a reply. */
+/**
+ * True if the player did not reply. An error that the player itself has sent is a reply. An error on our side
+ * (`local`) counts as a reply, too.
+ */
 export function isWithoutReply(error: BusError): boolean {
   return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
 }
@@ -27,7 +30,7 @@ export function isWithoutReply(error: BusError): boolean {
 /**
  * Some players know only `Get`. If the player answers `GetAll` with an error, the properties of `table` are
  * read by `Get`, and the result lacks those that cannot be read. The result is an error if no property can be
- * read, or if the player stops answering.
+ * read, or if a call gets no reply.
  */
 export async function fetchProperties(
   bus: BusCaller<'players'>,

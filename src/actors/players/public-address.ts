@@ -5,8 +5,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { isInNetworks } from '../networks.js';
 
 /**
- * The networks of IANA's registry of special addresses, and the networks of multicast. One of them,
- * 100.64.0.0/10, is for a provider's customers who share one public address (CGNAT).
+ * The networks that IANA's registry of special addresses does not call global, and the networks of multicast.
+ * The network 100.64.0.0/10 is for a provider's customers who share one public address (CGNAT).
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -49,12 +49,12 @@ const NAT64_ADDRESS = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 const HOUSE_V6_BITS = 48;
 
 /**
- * `ownNetworks`: the networks of the node's interfaces (`ADDRESS/BITS`), of IPv4 and IPv6. Their addresses
- * do not count as public, because with IPv6 the devices of the house have global addresses, too.
+ * `ownNetworks`: the IPv4 and IPv6 networks of the node's interfaces (`ADDRESS/BITS`). Addresses in these
+ * networks do not count as public, because with IPv6 the devices of the house have global addresses, too.
  */
 export function isPublic(address: string, ownNetworks: readonly string[]): boolean {
   if (isIPv4(address)) return !isInNetworks(SPECIAL_V4, address) && !isInNetworks(ownNetworks, address);
-  // Only an address that is not public needs a zone, such as `fe80::1%eth0`.
+  // Only an address that is not public needs a zone, such as `eth0` in `fe80::1%eth0`.
   const hasZone = address.includes('%');
   if (!isIPv6(address) || hasZone) return false;
   const ipv4 = ipv4BehindNat64(address);
@@ -63,7 +63,7 @@ export function isPublic(address: string, ownNetworks: readonly string[]): boole
   return isGlobal && !isInNetworks(ownNetworks.map(houseNetworkOf), address);
 }
 
-/** Undefined if the IPv6 address has another prefix. */
+/** Undefined if the IPv6 address does not have NAT64's prefix. */
 function ipv4BehindNat64(address: string): string | undefined {
   const match = NAT64_ADDRESS.exec(shortestSpelling(address));
   if (match === null) return undefined;
@@ -73,7 +73,7 @@ function ipv4BehindNat64(address: string): string | undefined {
   return pairsOfBytes.flatMap((pair) => [pair >> 8, pair & 255]).join('.');
 }
 
-/** This changes no IPv4 network, because an IPv4 address has only 32 bits. */
+/** An IPv4 network stays the same, because its prefix has at most 32 bits. */
 function houseNetworkOf(network: string): string {
   const [address, bits] = network.split('/');
   return `${address}/${Math.min(Number(bits), HOUSE_V6_BITS)}`;

@@ -56,7 +56,7 @@ export function anchorAt(anchor: Anchor, motion: Motion, now: Moment): Anchor {
   return { positionUs: reckonPosition(anchor, motion, now), moment: now };
 }
 
-/** It is also a jump if the player begins or ceases to report a position. */
+/** Also true if the player begins or ceases to report a position. */
 export function isJump(anchor: Anchor, motion: Motion, positionUs: number | undefined, now: Moment): boolean {
   const reckonedUs = reckonPosition(anchor, motion, now);
   if (reckonedUs === undefined || positionUs === undefined) return reckonedUs !== positionUs;

@@ -5,7 +5,7 @@
 import { backoffMs, type Clock } from '../../host/clock.js';
 
 export class RepeatedReading {
-  /** Resolves when the first attempt has ended. */
+  /** Resolves when the first reading has ended, with or without an answer. */
   readonly firstAttempt: Promise<void>;
   readonly #clock: Clock;
   readonly #pauseMs: number;
@@ -63,7 +63,7 @@ export class RepeatedReading {
     return !this.#isUnderWay && (!this.#isRequested || this.#failures > 0);
   }
 
-  /** Attempts without an answer since the last one with an answer. */
+  /** How many readings without an answer have followed the last reading with an answer. */
   get failures(): number {
     return this.#failures;
   }
@@ -128,8 +128,8 @@ export class RepeatedReading {
   }
 
   /**
-   * Callers that wait for the next reading are answered, too, because it may begin only half a minute after
-   * a failure, or never after `stop`.
+   * Callers that wait for the next reading get false, too, because this reading may begin as late as half a
+   * minute after a failure, and never begins after `stop`.
    */
   #failAll(): void {
     const settled = [...this.#waitingForCurrent, ...this.#waitingForNext];

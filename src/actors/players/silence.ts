@@ -17,9 +17,9 @@ interface SilenceCandidate {
 }
 
 /**
- * The players that are silenced for `playerThatBegan`: all others whose published records say that they
- * play, except those that seem to have begun later. If several players begin at once, the last one plays on.
- * `begunAtMs`: the monotonic time when `playerThatBegan` was first published as playing.
+ * The players that are silenced because `playerThatBegan` plays: all other players that are published as
+ * playing, except those that seem to have begun later. If several players begin at once, the last one plays
+ * on. `begunAtMs`: the monotonic time when `playerThatBegan` was first published as playing.
  */
 export function playersToSilence<P extends SilenceCandidate>(
   players: Iterable<P>,
@@ -37,8 +37,8 @@ export function silence(player: Player, run: RunCommand): Promise<Answer> {
 }
 
 /**
- * All players are silenced at the same time, so that a player that hangs delays no other. The answer is the
- * first fault, with the details of all faults.
+ * All players are silenced at the same time, so that none of them waits for a player that hangs. If there are
+ * faults, the answer is the first one, with the details of all.
  */
 export async function silenceAll(players: readonly Player[], run: RunCommand): Promise<Answer> {
   const answers = await Promise.all(players.map((player) => silenceIfPlaying(player, run)));
@@ -50,10 +50,11 @@ export async function silenceAll(players: readonly Player[], run: RunCommand): P
 }
 
 /**
- * A player that has left counts as silent. So does a player that does not answer, and was not known to play.
+ * A player that has left counts as silent. A player that does not answer counts as silent, too, unless it is
+ * known to play.
  */
 async function silenceIfPlaying(player: Player, run: RunCommand): Promise<Answer> {
-  // Not every player announces that it plays, so each is read first.
+  // Not every player announces that it plays, so each player is read first.
   const isAnswered = await player.readAll({ withTracks: false });
   const hasLeftWhileRead = player.readings.hasEnded;
   if (hasLeftWhileRead || !player.isPlaying) return DONE;

@@ -12,16 +12,16 @@ import { isTrackId, metadataOf } from './metadata.js';
 import { CALL_OPTIONS, fetchProperties, isWithoutReply } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 
-/** The most tracks of a list that clients get. Further tracks are left out. */
+/** Clients get at most this many tracks of a list. Further tracks are left out. */
 const TRACKS_MAX = 500;
 /**
- * Commands find only this many tracks from the beginning of a list. The last track is kept, too, because a
- * new track is usually added after it.
+ * Commands find this many tracks at the beginning of a list, and the last track, because a new track is
+ * usually added after the last one.
  */
 const IDS_MAX = 20_000;
 /**
- * The most UTF-16 units of all ids, keys and values of one list together. Further tracks are left out. A
- * usual track has 300 units.
+ * All ids, keys and values of one list together have at most this many UTF-16 units. Further tracks are left
+ * out. A usual track has 300 units.
  */
 const LIST_MAX_UNITS = 256 * 1024;
 /**
@@ -29,7 +29,7 @@ const LIST_MAX_UNITS = 256 * 1024;
  * of a long list costs 50 ms.
  */
 const READ_PAUSE_MS = 500;
-/** VLC 3.0 sends its signals from an interface whose name lacks the beginning (`org.mpris.`). */
+/** VLC 3.0 sends the list's signals from an interface whose name lacks the beginning `org.mpris.`. */
 const END_OF_TRACKLIST_INTERFACE = 'MediaPlayer2.TrackList';
 
 type TrackMetadata = Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ export interface TracklistReading {
   /** The record of the tracklist. */
   readonly json: string;
   readonly canEdit: boolean;
-  /** The first `IDS_MAX` ids of the list, and its last one. Clients get fewer tracks (`json`). */
+  /** The first `IDS_MAX` ids of the list, and the last id. `json` may have fewer tracks. */
   readonly ids: readonly string[];
 }
 
@@ -99,7 +99,7 @@ export class Tracklist {
 
   /**
    * A player without a tracklist answers with an error, or without `Tracks`. For such a player the value is
-   * undefined. The result is an error only if the player does not answer at all.
+   * undefined. The result is an error only if a call gets no reply.
    */
   async #readOnce(): Promise<BusResult<TracklistReading | undefined>> {
     const bus = this.#bus;
@@ -112,7 +112,7 @@ export class Tracklist {
     const ids = allIds.slice(0, TRACKS_MAX);
     const described = await bus.call(this.#methods.getTracksMetadata, [ids], CALL_OPTIONS);
     if (!described.ok && isWithoutReply(described.error)) return described;
-    // If the player refuses to describe its tracks, clients get the ids alone.
+    // If the player refuses to describe its tracks, clients get only the ids.
     const tracks = boundedTracks(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
     const keptIds = allIds.length > IDS_MAX ? [...allIds.slice(0, IDS_MAX), ...allIds.slice(-1)] : allIds;
@@ -121,10 +121,10 @@ export class Tracklist {
 }
 
 /** The first tracks of the list, up to `LIST_MAX_UNITS`. */
-function boundedTracks(ids: readonly string[], described: readonly TrackMetadata[]): Track[] {
+function boundedTracks(ids: readonly string[], metadataList: readonly TrackMetadata[]): Track[] {
   // A player may send the metadata of more tracks than were requested.
-  const asRequested = described.slice(0, ids.length);
-  const metadataById = new Map(asRequested.map((metadata) => [metadata['mpris:trackid'], metadata]));
+  const boundedList = metadataList.slice(0, ids.length);
+  const metadataById = new Map(boundedList.map((metadata) => [metadata['mpris:trackid'], metadata]));
   const tracks: Track[] = [];
   let unitsLeft = LIST_MAX_UNITS;
   for (const id of ids) {

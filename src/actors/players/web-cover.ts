@@ -1,6 +1,6 @@
-// Fetches a cover from the web. It connects only to public addresses, never to a device in the house
+// Fetches a cover from the web. Connects only to public addresses, never to a device in the house
 // (docs/players.md, "Covers from the web"). All addresses of a name are checked first, and the connection is
-// made to one of these addresses: a second look-up of the name could give others.
+// made to one of these addresses, because a second look-up of the name could give other addresses.
 
 import { Resolver } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
@@ -25,7 +25,7 @@ const ADDRESSES_MAX = 16;
  */
 const TIME_PER_ADDRESS_MS = 1_500;
 
-/** The addresses and ports that a fetch may reach. A test may allow others than `PUBLIC_WEB`. */
+/** The addresses and ports that a fetch may reach. A test may allow some that `PUBLIC_WEB` refuses. */
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
   /** Asks only name servers, because `/etc/hosts` of the node may give a name any address. */
@@ -93,11 +93,11 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
   // Node.js needs all addresses here: `autoSelectFamily` tries one after the other.
   const lookup: LookupFunction = (_host, _options, callback) => callback(null, withFamilies);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
-  // TypeScript's type of a request's options lacks some of the options here. They are accepted if they are
-  // spread from a variable, but not if they stand in the literal below. `rejectUnauthorized` is true even if
-  // the environment has NODE_TLS_REJECT_UNAUTHORIZED=0.
+  // TypeScript's type for the options of `request` lacks some of these options. The compiler accepts them in
+  // a variable that is spread, but not in the literal below.
   const socketOptions = {
     lookup,
+    // Without this option, NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would allow any certificate.
     rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: TIME_PER_ADDRESS_MS,

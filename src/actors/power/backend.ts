@@ -1,5 +1,6 @@
 // The power backend: decides whether the node may be switched off or restarted, and gives logind the order.
-// Each command asks logind anew, because a rule, a lock or a login may change the answer without a signal.
+// Each command asks logind anew, because a polkit rule, a lock or a login can change the answer, and no
+// signal reports the new answer.
 
 import { clipped } from '../../printable.js';
 import { type Answer, DONE, type PowerCommand } from '../../protocol/actor/commands.js';
@@ -15,17 +16,18 @@ import { type BusError, type BusResult, busFault } from '../bus/fault.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 
 /**
- * A power action has two steps, one after the other: the questions to logind, and the order. Together they
- * stay below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits").
+ * The deadline of each call to logind. A power action has two steps, one after the other: the questions to
+ * logind, and the order. So both steps together stay below the 10 s after which a client gets a timeout
+ * (docs/http-api.md, "Limits").
  */
 const CALL_DEADLINE_MS = 4_500;
 
-/** An argument of logind's calls: polkit must not ask a user for a password. */
+/** The argument of both orders to logind. It is false, so polkit asks no user for a password. */
 const IS_INTERACTIVE = false;
 
-/** Stands for logind's answer about an action that the configuration disables. */
+/** If the configuration disables an action, this result takes the place of logind's answer. */
 const DISABLED = { ok: true, value: 'no' } as const;
-/** This text takes the place of logind's answer in messages to people if logind refuses the question. */
+/** If logind refuses the question, messages to people have this text in place of logind's answer. */
 const NO_POLKIT = 'access denied, as without polkit';
 
 type PowerAction = Exclude<PowerCommand['do'], 'status'>;
@@ -35,9 +37,9 @@ interface ActionRow {
   readonly noun: string;
   readonly question: (typeof LOGIND_METHODS)['canReboot'];
   readonly order: (typeof LOGIND_METHODS)['reboot'];
-  /** The permission of polkit. */
+  /** The permission that polkit checks. */
   readonly permission: string;
-  /** The permission that polkit checks instead while other users have a session. */
+  /** While other users have a session, polkit checks this permission instead. */
   readonly permissionAmongOthers: string;
 }
 
@@ -65,8 +67,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** Why there is no bus; undefined while there is one. */
   #absence: string | undefined = 'not connected yet';
   /**
-   * The action of the command that is under way; undefined if no command is. It need not be remembered
-   * longer: after logind has accepted an action, logind itself refuses further ones.
+   * The power action that is under way; undefined if there is none. The action is forgotten when its command
+   * has an answer: after logind has accepted an action, logind itself refuses further ones.
    */
   #requestedAction: PowerAction | undefined;
   /**
@@ -82,16 +84,17 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * The backend is up only once it gets the signals of new jobs of the targets. If logind's reply to an
-   * order is lost, only such a job proves that logind has accepted the order (`#isAccepted`).
+   * The backend is up when it has subscribed to the signals about new jobs of `reboot.target` and
+   * `poweroff.target`. If logind's reply to an order is lost, only such a job proves that logind has accepted
+   * the order (`#isAccepted`).
    */
   async up(): Promise<void> {
     const { interface: iface, member } = SYSTEMD_SIGNALS.jobNew;
     const newJob = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
     // `arg2` is the unit of the new job.
     const matches = Object.keys(ACTIONS).map((action) => ({ ...newJob, arg2: `${action}.target` }));
-    const watched = await Promise.all(matches.map((match) => this.#logind.watch(match)));
-    if (!watched.every(({ ok }) => ok)) return this.#logind.reconnect('systemd cannot be watched');
+    const subscriptions = await Promise.all(matches.map((match) => this.#logind.watch(match)));
+    if (!subscriptions.every(({ ok }) => ok)) return this.#logind.reconnect('systemd cannot be watched');
     this.#absence = undefined;
     this.#publish.status('up');
   }
@@ -139,8 +142,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * Without polkit, logind refuses even this question. That counts as an answer like `no`, because logind
-   * would refuse the action, too.
+   * Asks logind whether the action is possible. Without polkit, logind refuses this question. The refusal
+   * counts as an answer like `no`, because logind would refuse the action, too.
    */
   async #availability(action: PowerAction): Promise<BusResult<string>> {
     const reply = await this.#logind.call(ACTIONS[action].question, []);
@@ -176,11 +179,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
 
   /**
    * True if logind has accepted an order although no reply has arrived: during a shutdown systemd stops
-   * logind and the bus (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The proof is the
-   * job of the action's target, which systemd announces before logind can reply. An error that logind itself
-   * has sent is a refusal, even after such a job: then somebody else has started the target. The client gets
-   * its answer although the shutdown has begun, because the gateway waits for this answer before the daemon
-   * ends (gateway/shut-down.ts).
+   * logind and the bus (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The proof is a new
+   * job of the action's target: systemd announces this job before logind can reply. An error that logind
+   * itself has sent is a refusal, even after such a job: then somebody else has started the target. The
+   * client gets its answer although the shutdown has begun, because the gateway waits for this answer before
+   * the daemon ends (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasLogindEnded = error.kind === 'dbus' && error.name === LOGIND_ERRORS.noReply;
@@ -204,8 +207,8 @@ const NAMED_MAX_INHIBITORS = 5;
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
 /**
- * The locks that forbid a shutdown. Those of our own user count, too, because an upgrade script may have
- * such a lock while the node must stay up. logind before 257 would ignore them.
+ * The locks that forbid a shutdown. Locks of the daemon's own user count, too, because an upgrade script may
+ * have such a lock while the node must stay up. Before systemd 257, logind itself ignores a user's own locks.
  */
 function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(
@@ -219,21 +222,21 @@ function shortQuote(text: string): string {
 }
 
 function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Answer {
-  const named = locks
+  const namedLocks = locks
     .slice(0, NAMED_MAX_INHIBITORS)
     .map(([, who, why, , , processId]) => `${shortQuote(who)} (process ${processId}): ${shortQuote(why)}`);
-  if (locks.length > named.length) named.push(`and ${locks.length - named.length} more`);
-  return failure('inhibited', `The ${noun} is blocked by ${named.join('; ')}`);
+  if (locks.length > namedLocks.length) namedLocks.push(`and ${locks.length - namedLocks.length} more`);
+  return failure('inhibited', `The ${noun} is blocked by ${namedLocks.join('; ')}`);
 }
 
-/** `reply` is logind's answer to the question whether the action is possible: any answer except `yes`. */
+/** `reply` is any value of `#availability` except `yes`. */
 function notGrantedFault(row: ActionRow, reply: string): Answer {
   const { noun, permission, permissionAmongOthers } = row;
   const impossible = `The ${noun} is not possible: logind reports that this machine cannot do it`;
   if (reply === 'na') return failure('not-granted', impossible);
   const requirement = `the service's user needs the polkit permission ${permission}, and ${permissionAmongOthers} while others are logged in`;
-  const answer = `The ${noun} is not granted by logind (its answer: ${shortQuote(reply)})`;
-  return failure('not-granted', `${answer}: ${requirement}`);
+  const refusal = `The ${noun} is not granted by logind (its answer: ${shortQuote(reply)})`;
+  return failure('not-granted', `${refusal}: ${requirement}`);
 }
 
 const QUESTION_FAULTS: Readonly<Record<string, FaultCode>> = {
@@ -247,15 +250,16 @@ const QUESTION_FAULTS: Readonly<Record<string, FaultCode>> = {
 
 const ORDER_FAULTS: Readonly<Record<string, FaultCode>> = {
   ...QUESTION_FAULTS,
+  // The next two errors mean that the permission was withdrawn between the question to logind and the order.
   [LOGIND_ERRORS.accessDenied]: 'not-granted',
-  // The permission was withdrawn between the question to logind and the order.
   [LOGIND_ERRORS.interactiveAuthorizationRequired]: 'not-granted',
   [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
 };
 
 /**
- * The fault if a question to logind failed. Each D-Bus error that is not listed is `unavailable`, because a
- * logind that cannot start, or whose polkit is masked, causes many different errors.
+ * The fault if a question to logind failed. A D-Bus error that neither `QUESTION_FAULTS` nor bus/fault.ts
+ * lists becomes `unavailable`: if logind cannot start, or if polkit is masked, many different errors are
+ * possible.
  */
 function questionFault(error: BusError): Answer {
   const overrides = { byName: QUESTION_FAULTS, otherwise: 'unavailable' } as const;

@@ -1,5 +1,5 @@
-// Carries out commands to units of the user, and decides whether they have succeeded. The calls on the bus
-// compile only with a follower on the user's bus.
+// Carries out commands to units of the user, and decides whether a command has succeeded. The calls on the
+// bus compile only with a follower on the user's bus.
 
 import { type Clock, within } from '../../host/clock.js';
 import { type Answer, DONE, type UnitVerb } from '../../protocol/actor/commands.js';
@@ -19,8 +19,8 @@ const COMMAND_MAX_MS = 9_000;
 /**
  * How long a service is watched after its start job. The job of a service with Type=simple ends before the
  * program is executed. No signal reports a successful execution. But signals report that the program is
- * missing, or that it has ended early, so a service without such a signal counts as started. Measured on
- * an idle machine: these signals come less than 1 ms after the job's end. Measured on two cores with 16 busy
+ * missing, or that it has ended early. A service without such a signal counts as started. Measured on an
+ * idle machine: these signals come less than 1 ms after the job's end. Measured on two cores with 16 busy
  * processes: 5 ms in the median, below 37 ms for 99 of 100, above 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
@@ -37,17 +37,17 @@ interface CommandPlan {
   readonly noun: string;
   /** The change of the links to the unit's file, before the job. */
   readonly linkChange?: 'enable' | 'disable';
-  readonly job: 'startUnit' | 'stopUnit' | 'restartUnit';
+  readonly jobMethod: 'startUnit' | 'stopUnit' | 'restartUnit';
   readonly goal: Goal;
 }
 
 /** `enable` and `disable` work like the commands of systemctl with `--now`. */
 const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
-  start: { noun: 'start', job: 'startUnit', goal: 'started' },
-  stop: { noun: 'stop', job: 'stopUnit', goal: 'stopped' },
-  restart: { noun: 'restart', job: 'restartUnit', goal: 'started' },
-  enable: { noun: 'enabling', linkChange: 'enable', job: 'startUnit', goal: 'started' },
-  disable: { noun: 'disabling', linkChange: 'disable', job: 'stopUnit', goal: 'stopped' },
+  start: { noun: 'start', jobMethod: 'startUnit', goal: 'started' },
+  stop: { noun: 'stop', jobMethod: 'stopUnit', goal: 'stopped' },
+  restart: { noun: 'restart', jobMethod: 'restartUnit', goal: 'started' },
+  enable: { noun: 'enabling', linkChange: 'enable', jobMethod: 'startUnit', goal: 'started' },
+  disable: { noun: 'disabling', linkChange: 'disable', jobMethod: 'stopUnit', goal: 'stopped' },
 };
 
 /**
@@ -60,7 +60,7 @@ export async function commandUnit(
   name: string,
 ): Promise<Answer> {
   const plan = PLANS[verb];
-  const { noun, linkChange, job, goal } = plan;
+  const { noun, linkChange, jobMethod, goal } = plan;
   const { bus, waits, table } = follower;
   const deadline = clock.monotonic() + COMMAND_MAX_MS;
   // The result is at least 1, which is the shortest time of a timer in Node.
@@ -71,13 +71,13 @@ export async function commandUnit(
     (await within(clock, leftMs(), follower.refresh([name]))) ?? failed({ kind: 'timeout' });
   const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
   // If `name` is an alias, disabling removes this name, and the unit can then be stopped only by its primary
-  // name. So the primary name is read before. An earlier reading is not enough, because the alias may be
-  // newer.
+  // name. So the primary name is read first. An earlier reading is not enough, because the alias may be newer
+  // than that reading.
   if (linkChange === 'disable') {
     const read = await refresh();
     if (!read.ok) return refusal(read.error);
   }
-  const before = factsNow();
+  const factsBefore = factsNow();
   if (linkChange !== undefined) {
     const changed = await changeLinks(bus, linkChange, name, leftMs);
     // The unit is read even after a failure, because some links may have been changed.
@@ -85,18 +85,18 @@ export async function commandUnit(
     if (!changed.ok) return refusal(changed.error);
     if (!read.ok) return refusal(read.error);
   }
-  const primaryName = before?.id ?? name;
+  const primaryName = factsBefore?.id ?? name;
   // If `name` was an alias that disabling has removed, `name` now stands for another unit, or for none. So
   // the reading after the change has another primary name than the reading before it.
-  const wasAliasRemoved = linkChange === 'disable' && before?.id !== factsNow()?.id;
+  const wasAliasRemoved = linkChange === 'disable' && factsBefore?.id !== factsNow()?.id;
   const target = wasAliasRemoved ? primaryName : name;
   // systemd may refuse to start a failed unit that has not been reset. An error of the reset is ignored,
   // because the start that follows shows what is wrong.
   if (goal === 'started' && mustResetBeforeStart(table.unit(name)))
     await bus.call(SYSTEMD_METHODS.resetFailedUnit, [target], { deadlineMs: leftMs() });
-  const call = await bus.call(SYSTEMD_METHODS[job], [target, JOB_MODE], { deadlineMs: leftMs() });
+  const call = await bus.call(SYSTEMD_METHODS[jobMethod], [target, JOB_MODE], { deadlineMs: leftMs() });
   if (!call.ok) {
-    const isDone = isGoneAlready(plan, before, call.error);
+    const isDone = isGoneAlready(plan, factsBefore, call.error);
     return isDone ? DONE : refusal(call.error);
   }
   const jobPath = call.value;
@@ -110,7 +110,7 @@ export async function commandUnit(
   // Only a new run is watched. If the service ran already, a start job does nothing, and the invocation is
   // the same as before.
   const hasBegun =
-    unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
+    unit !== undefined && isRunningService(unit) && unit.facts.invocation !== factsBefore?.invocation;
   if (goal === 'started' && hasBegun) {
     const graceMs = Math.min(START_GRACE_MS, leftMs());
     await follower.waitUntil(name, (latest) => !isRunningService(latest), graceMs);
@@ -144,13 +144,17 @@ function isRunningService({ name, facts }: FollowedUnit): boolean {
  * only a link (`systemctl link`), disabling removes this link, and systemd then knows the unit only while
  * it runs.
  */
-function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
-  if (linkChange !== 'disable' || before === undefined || !isAtRest(before)) return false;
+function isGoneAlready(
+  { linkChange }: CommandPlan,
+  factsBefore: UnitFacts | undefined,
+  error: BusError,
+): boolean {
+  if (linkChange !== 'disable' || factsBefore === undefined || !isAtRest(factsBefore)) return false;
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
 }
 
 /**
- * Returns why the goal of the job is not met; undefined if it is met. Only the unit's facts decide this,
+ * Returns why the command's goal is not met; undefined if it is met. Only the unit's facts decide this,
  * because the job's own result is `done` even if a condition of the unit is not met, or a program cannot be
  * executed (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). `result` is the unit's Result.
  */
@@ -172,7 +176,7 @@ function unmetGoal(
 
 /**
  * The answer to a command whose job is over. If the job's signal JobRemoved was missed, `jobResult` is
- * undefined, and only the unit's state counts.
+ * undefined, and only the unit's facts count.
  */
 export function answerAfterJob(goal: Goal, jobResult: string | undefined, facts: UnitFacts): Answer {
   const results = `job's result is ${jobResult ?? 'unknown'}, the unit's Result ${facts.result}`;

@@ -13,7 +13,7 @@ const GATHER_MS = 50;
 /** In UTF-16 units. systemd accepts a description of 1 MiB. */
 const DESCRIPTION_MAX_UNITS = 1024;
 
-/** A configured unit. Its record has the configured name, whatever systemd calls the unit. */
+/** A configured unit. Its record has the configured name, even if systemd has another name for the unit. */
 export interface WatchedUnit {
   /** Key in the collection: scope, slash, configured name. */
   readonly key: string;
@@ -22,7 +22,7 @@ export interface WatchedUnit {
   readonly url?: string;
 }
 
-/** The states of systemd that clients may get. */
+/** systemd's states of a unit that clients may get. */
 const ACTIVE_STATES = [
   'active',
   'reloading',
@@ -40,7 +40,7 @@ export function serviceRecord(
   fileState: string | undefined,
 ): ServiceRecord {
   const { activeState, subState, description } = facts;
-  // A new file counts even if systemd has not reloaded since, and still says `not-found`.
+  // A new unit file counts at once, although `loadState` stays `not-found` until systemd reloads.
   const isFound = fileState !== undefined || facts.loadState !== 'not-found';
   // A unit without a file may still run.
   const exists = isFound || !isAtRest(facts);
@@ -67,23 +67,26 @@ export class ServicePublisher {
   readonly #publish: Publisher;
   /** A timer for each unit key, while the changes of the unit are gathered. */
   readonly #timers: Timers<string>;
-  readonly #watched: readonly WatchedUnit[];
-  /** The newest record of each unit; undefined for a unit that is unknown or hidden. */
+  readonly #watchedUnits: readonly WatchedUnit[];
+  /** The newest record of each unit; undefined for a unit that is unknown, or that backend.ts hides. */
   readonly #records = new Map<WatchedUnit, ServiceRecord | undefined>();
-  /** Why each scope's manager is away; undefined while the manager is reached. */
+  /** Why each scope's manager (its systemd) is away; undefined while the manager is reached. */
   readonly #absences: Map<UnitScope, string | undefined>;
-  /** The last logged problem with each unit's files, by unit key, so that it is logged only once. */
+  /**
+   * The last problem with each unit's files, by unit key; undefined if there is none any more. A problem that
+   * stays is logged only once.
+   */
   readonly #loggedProblems = new Map<string, string | undefined>();
   /** The last published status: `up`, or the detail of `connecting`. Undefined before the first status. */
   #publishedStatus: string | undefined;
 
-  constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
+  constructor(publish: Publisher, clock: Clock, watchedUnits: readonly WatchedUnit[]) {
     this.#publish = publish;
     this.#timers = new Timers(clock);
-    this.#watched = watched;
-    this.#absences = new Map(watched.map(({ scope }) => [scope, NOT_CONNECTED_YET]));
+    this.#watchedUnits = watchedUnits;
+    this.#absences = new Map(watchedUnits.map(({ scope }) => [scope, NOT_CONNECTED_YET]));
     // Without units nobody calls `setAbsence`, and the backend is up at once.
-    if (watched.length === 0) this.#publishStatus();
+    if (watchedUnits.length === 0) this.#publishStatus();
   }
 
   /**
@@ -96,31 +99,34 @@ export class ServicePublisher {
 
   /**
    * `absence` is what `absenceOf` returns from now on. If it is undefined, the backend may become `up`, and
-   * all units are then published. So `changed` must first have been called for each unit of the scope.
+   * all units are then published. So `changed` must be called before, for each unit of the scope.
    */
   setAbsence(scope: UnitScope, absence: string | undefined): void {
     this.#absences.set(scope, absence);
     this.#publishStatus();
   }
 
-  /** `unit` is a watched unit; `record` is undefined for a unit that is unknown or hidden. */
+  /** `unit` is one of the watched units. `record` is undefined for a unit that is unknown or hidden. */
   changed(unit: WatchedUnit, record: ServiceRecord | undefined): void {
     this.#records.set(unit, record);
     if (!this.#timers.has(unit.key)) this.#timers.set(unit.key, GATHER_MS, () => this.publishNow(unit));
   }
 
   /**
-   * Publishes at once, for a change that must precede an answer. The record need not have changed, because
-   * the gateway ignores a text that it has already.
+   * Publishes the unit at once, for a change that must precede an answer. The record need not have changed,
+   * because the gateway ignores a text that it has already.
    */
   publishNow(unit: WatchedUnit): void {
     this.#timers.cancel(unit.key);
     const record = this.#records.get(unit);
     if (record === undefined) this.#publish.drop('systemd.services', unit.key);
-    else this.#publish.put('systemd.services', unit.key, JSON.stringify(record), this.#watched.indexOf(unit));
+    else {
+      const rank = this.#watchedUnits.indexOf(unit);
+      this.#publish.put('systemd.services', unit.key, JSON.stringify(record), rank);
+    }
   }
 
-  /** Logs why the unit's file state is unknown; `problem` is undefined if it is known. */
+  /** Logs why the unit's file state is unknown. `problem` is undefined if there is no such reason. */
   noteFileProblem({ key, scope, name: unit }: WatchedUnit, problem: string | undefined): void {
     if (problem === this.#loggedProblems.get(key)) return;
     this.#loggedProblems.set(key, problem);
@@ -138,12 +144,13 @@ export class ServicePublisher {
     const detail = absences.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');
     const isUp = absences.length === 0;
     const status = isUp ? 'up' : detail;
-    // The first status is published when all scopes are reached, or the attempt to reach one has failed.
-    if (this.#publishedStatus === undefined && !isUp && !hasFailed) return;
+    // The first status waits until all scopes are reached, or until the attempt to reach one has failed.
+    const isTooEarly = this.#publishedStatus === undefined && !isUp && !hasFailed;
+    if (isTooEarly) return;
     if (status === this.#publishedStatus) return;
     this.#publishedStatus = status;
     // At `up` clients must find each unit as it is now, even if its changes are still being gathered.
-    if (isUp) for (const unit of this.#watched) this.publishNow(unit);
+    if (isUp) for (const unit of this.#watchedUnits) this.publishNow(unit);
     if (isUp) this.#publish.status('up');
     else this.#publish.status('connecting', detail);
   }

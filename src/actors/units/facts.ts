@@ -1,4 +1,5 @@
-// Decides what is known of the followed units of one manager, from readings and signals. Pure.
+// Decides from readings and signals what is known of units. All units of a `UnitTable` have the same manager:
+// the system's systemd or a user's. Pure.
 
 import { type PropertyRecord, readProperties } from '../../protocol/dbus/daemon.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES, unitPath } from '../../protocol/dbus/systemd.js';
@@ -13,8 +14,8 @@ export interface RunFacts {
   /** The service's `Result`; 'success' also for a unit that has not run or is no service. */
   readonly result: string;
   /**
-   * False if conditions were checked and not met, else true. systemd's own value is false for an unloaded
-   * unit, too.
+   * False if conditions were checked and not met, else true. systemd's own value is also false before the
+   * first check, for example while the unit is not loaded.
    */
   readonly isConditionMet: boolean;
   /**
@@ -58,10 +59,13 @@ export function unknownUnit(name: string): UnitFacts {
   return { ...NOTHING_RAN, id: name, names: [name], description: '', loadState: '' };
 }
 
-/** `record` has properties of the interface Unit, Service, or both. Facts that it lacks stay as they are. */
-export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFacts {
-  const unit = readProperties(UNIT_PROPERTIES, record);
-  const service = readProperties(SERVICE_PROPERTIES, record);
+/**
+ * `properties` belong to the interface Unit, to the interface Service, or to both. A fact stays as it is if
+ * `properties` has no value for it.
+ */
+export function updatedFacts(facts: UnitFacts, properties: PropertyRecord): UnitFacts {
+  const unit = readProperties(UNIT_PROPERTIES, properties);
+  const service = readProperties(SERVICE_PROPERTIES, properties);
   const { InvocationID, Job, ConditionResult } = unit;
   const checkedUs = unit.ConditionTimestamp;
   const startedUs = unit.InactiveExitTimestamp;
@@ -71,8 +75,8 @@ export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFact
   const hasStarted = startedUs !== undefined && startedUs > 0;
   const activeState = unit.ActiveState ?? facts.activeState;
   const isMetNow = ConditionResult === true || !wasChecked;
-  // When a run ends, both times become the same. A later reset, from `failed` to `inactive`, changes only
-  // the time of the state (systemd 252).
+  // When a run ends, StateChangeTimestamp and InactiveEnterTimestamp become the same. A later reset, from
+  // `failed` to `inactive`, changes only StateChangeTimestamp (systemd 252).
   const isResetNow = activeState === 'inactive' && stateChangedUs !== endedUs;
   return {
     ...facts,
@@ -93,7 +97,7 @@ export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFact
   };
 }
 
-/** '' for no job, which has the number 0. */
+/** The number 0 means that there is no job. The result is '' then. */
 function jobPath([number, path]: readonly [number: number, path: string]): string {
   return number === 0 ? '' : path;
 }
@@ -109,7 +113,7 @@ export function isAtRest({ activeState }: Pick<RunFacts, 'activeState'>): boolea
 export interface FileReading {
   /** Undefined without a unit file, or if the state is unknown. */
   readonly state: string | undefined;
-  /** Why the state is unknown, for a reason that concerns this unit only. */
+  /** Why the state is unknown. The reason concerns only this unit. */
   readonly problem?: string;
   /** Increases with each request, because replies may come in another order than their requests. */
   readonly requestNumber: number;
@@ -138,11 +142,11 @@ export function mustResetBeforeStart(unit: FollowedUnit | undefined): boolean {
 interface FollowedUnitEntry {
   unit: FollowedUnit;
   path: string;
-  /** Counts signals about the run, so that a reading can find out whether a signal has overtaken it. */
+  /** Counts signals about the run, so that a reading can find out whether a signal has come meanwhile. */
   signalCount: number;
   /**
    * True if the last reading found the unit loaded and at rest, but found no file of it. A broken link to a
-   * drop-in causes such a reading. A missing file then does not mean that the unit is gone.
+   * drop-in causes such a reading. While this is true, a missing file does not mean that the unit is gone.
    */
   isLoadedWithoutFile: boolean;
 }
@@ -185,12 +189,12 @@ export class UnitTable {
     if (entry === undefined) return;
     const { facts } = entry.unit;
     // A fact that a reading lacks is not known any more. Only the result stays, because readings bring the
-    // facts of a service only for the interest `verdicts` (follower.ts). For the interest `runs`, signals
+    // facts of a service only for the interest `verdicts` (unit-reader.ts). For the interest `runs`, signals
     // bring the result, and no other fact of a service is used.
     const reading = updatedFacts({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
     // If a signal has come during the reading, the values that were read may be older than the signal's. The
-    // facts of the run then stay as the signal has set them. A later change of them brings another signal.
+    // facts of the run then stay as the signal has set them. A later change brings another signal.
     const wasOvertaken = entry.signalCount !== countBefore;
     const merged = wasOvertaken ? { ...facts, id, names, description, loadState } : reading;
     entry.unit = { ...entry.unit, facts: merged, isKnown: true };
@@ -199,7 +203,7 @@ export class UnitTable {
     entry.path = unitPath(id);
   }
 
-  /** Applies PropertiesChanged of the object at the path. Returns the units that may have changed. */
+  /** Applies the signal PropertiesChanged of the object at `path`. The returned units may have changed. */
   applyProperties(path: string, properties: PropertyRecord): readonly FollowedUnit[] {
     return this.#applySignal(
       (entry) => entry.path === path,
@@ -208,8 +212,8 @@ export class UnitTable {
   }
 
   /**
-   * Applies UnitRemoved: systemd has unloaded a unit. Only units at rest are unloaded. The result of the
-   * unit's run stays known. The signal also follows each reading of an unloaded unit, and then changes
+   * Applies the signal UnitRemoved: systemd has unloaded a unit. Only units at rest are unloaded. The result
+   * of the unit's run stays known. The signal also follows each reading of an unloaded unit, and then changes
    * no fact.
    */
   applyRemoval(id: string): readonly FollowedUnit[] {
@@ -220,7 +224,7 @@ export class UnitTable {
     );
   }
 
-  /** Applies a reading of the file alone. An inactive unit without a file no longer exists. */
+  /** Applies a reading of the unit file's state. An inactive unit without a file no longer exists. */
   applyFile(name: string, file: FileReading): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
@@ -245,7 +249,7 @@ export class UnitTable {
   }
 }
 
-/** Returns false, and replaces nothing, if the entry's reading was requested after this one. */
+/** Returns false, and replaces nothing, if the entry's reading was requested after `file`. */
 function replaceFile(entry: FollowedUnitEntry, file: FileReading): boolean {
   if (file.requestNumber < entry.unit.file.requestNumber) return false;
   entry.unit = { ...entry.unit, file };

@@ -1,5 +1,5 @@
-// Follows units of one manager over its bus: decides when they are read, and which changes its owner gets. It
-// changes no unit.
+// Follows units of one manager: the system's systemd or the user's. Decides when these units are read, and
+// which changes the follower's owner gets. The follower changes no unit.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
@@ -12,8 +12,8 @@ import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watch
 import { type AwaitedJob, Waits } from './waits.js';
 
 /**
- * How long after a reload, or after a change of unit files, units are read. The time begins again with the
- * next such event.
+ * The end of a reload (daemon-reload) and a change of unit files cause a reading, but only after this pause.
+ * Another such event within the pause begins the pause again.
  */
 const QUIET_MS = 50;
 /** After this time a reload counts as ended, even if no signal reports its end. */
@@ -26,14 +26,17 @@ export interface FollowerPlan {
 }
 
 export interface FollowerOwner {
-  /** All units have been read, and their signals are subscribed to. */
+  /** The follower has read all units, and has subscribed to their signals. */
   up(): void;
   down(reason: string): void;
-  /** These units may have changed. During a reload this is called only for the interest `verdicts`. */
+  /**
+   * These units may have changed. From the beginning of a reload until the reading after it, this method is
+   * called only for the interest `verdicts`.
+   */
   changed(units: readonly FollowedUnit[]): void;
   /**
-   * A job of the manager has ended, perhaps of a unit that is not followed. Never called for the interest
-   * `state`. `job` is the job's path, `id` the unit's primary name.
+   * A job of the manager has ended. The job's unit may be one that is not followed. Never called for the
+   * interest `state`. `job` is the job's path, `id` the unit's primary name.
    */
   jobEnded?(job: string, id: string, result: string): void;
 }
@@ -47,8 +50,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #reader: UnitReader;
   readonly #timers: Timers<'begin' | 'files' | 'reload'>;
   /**
-   * True from the signal of a reload's beginning to the signal of its end. UnitRemoved is ignored meanwhile,
-   * because a reload removes units only for a moment.
+   * True from the signal that a reload has begun until the signal that it has ended, but not longer than
+   * RELOAD_MAX_MS. The signal UnitRemoved is ignored meanwhile, because a reload removes units only for a
+   * moment.
    */
   #isReloading = false;
   /**
@@ -70,8 +74,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
-    // Signals bring the result of a run that is followed. Only `verdicts` also needs results of other runs,
-    // which must be read. UNIT_INTERFACE has no results, so for `verdicts` all interfaces ('') are read.
+    // For the interests `runs` and `verdicts`, signals bring the results of runs. Only `verdicts` also needs
+    // the result of a run whose end the follower has missed, and only a reading brings that result.
+    // UNIT_INTERFACE has no results, so for `verdicts` the properties of all interfaces ('') are read.
     const readInterface = plan.interest === 'verdicts' ? '' : UNIT_INTERFACE;
     this.#reader = new UnitReader(this.bus, this.table, readInterface);
   }
@@ -125,7 +130,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reportDown(reason);
   }
 
-  /** On the bus, the owner of a name is a program. Only systemd's name is watched. */
+  /** `isOwned` is true if a program now owns the name on the bus. Only systemd's name is watched. */
   ownerChanged(_name: string, isOwned: boolean): void {
     this.#forgetReload();
     if (isOwned) void this.#begin();
@@ -139,7 +144,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       this.#propertiesChanged(signal.path, iface, properties);
     }
     const [removedId] = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal) ?? [];
-    // Only the files are read, because a reading of the unloaded unit would cause another UnitRemoved.
+    // Only the state of the unit's file is read, because a reading of the unloaded unit itself would cause
+    // another UnitRemoved.
     if (removedId !== undefined && !this.#isReloading)
       for (const { name } of this.table.applyRemoval(removedId)) this.#refreshFiles([name]);
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
@@ -148,46 +154,47 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       this.waits.jobEnded(job, result);
       this.#owner.jobEnded?.(job, id, result);
     }
-    const [isReloading] = signalValues(SYSTEMD_SIGNALS.reloading, signal) ?? [];
-    if (isReloading !== undefined) this.#reloadChanged(isReloading);
+    const [hasReloadBegun] = signalValues(SYSTEMD_SIGNALS.reloading, signal) ?? [];
+    if (hasReloadBegun !== undefined) this.#reloadChanged(hasReloadBegun);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined)
       this.#timers.set('files', QUIET_MS, () => this.#refreshFiles(this.table.names));
   }
 
   #propertiesChanged(path: string, iface: string, properties: PropertyRecord): void {
     const units = this.table.applyProperties(path, properties);
-    // systemd sends each change in two signals: the properties of the Service, then those of the Unit
-    // (systemd 252). The facts are complete only after both.
+    // systemd sends each change of a service in two signals: the properties of the interface Service, then
+    // those of the interface Unit (systemd 252). The facts are complete only after both.
     if (iface !== UNIT_INTERFACE) return;
     this.#reportUnits(units);
     // A unit that was not found, but is no longer inactive, may exist now. It is read again, because only a
-    // reading brings its load state. The unit is loaded now, so this causes no signals (unit-reader.ts).
+    // reading brings its load state. The unit is loaded now, so the reading causes no signals
+    // (unit-reader.ts).
     for (const { name, facts } of units)
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
   }
 
   /**
-   * Mutes the changes until everything is read again. Everything is read only once after reloads in quick
-   * succession. `isReloading` is false at the end of a reload.
+   * Mutes the changes until everything is read again. Several reloads in quick succession cause only one
+   * reading. `hasBegun` is true at the beginning of a reload, and false at its end.
    */
-  #reloadChanged(isReloading: boolean): void {
-    this.#isReloading = isReloading;
+  #reloadChanged(hasBegun: boolean): void {
+    this.#isReloading = hasBegun;
     this.#isMuted = true;
-    this.#timers.set('reload', isReloading ? RELOAD_MAX_MS : QUIET_MS, () => {
+    this.#timers.set('reload', hasBegun ? RELOAD_MAX_MS : QUIET_MS, () => {
       this.#isReloading = false;
       void this.#readAfterReload();
     });
   }
 
   /**
-   * To be called when everything has been read. If the next reload has begun, its timer runs, and changes
-   * stay muted until everything is read once more.
+   * To be called when everything has been read. If another reload has begun meanwhile, the timer `reload`
+   * runs, and changes stay muted until the reading after that reload.
    */
   #unmuteUnlessReloading(): void {
     this.#isMuted = this.#timers.has('reload');
   }
 
-  /** To be called when the manager has gone or was replaced, and cannot signal the end of its reload. */
+  /** To be called if the end of a reload may stay unknown, for example after the loss of the connection. */
   #forgetReload(): void {
     this.#timers.cancel('reload');
     this.#isReloading = false;
@@ -208,7 +215,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#epoch += 1;
     const epoch = this.#epoch;
     this.#timers.cancel('begin');
-    const awaited = this.waits.awaitedJobs();
+    const awaitedBefore = this.waits.awaitedJobs();
     const subscribed = await subscribe(this.bus, this.#plan.interest, this.table.names);
     if (epoch !== this.#epoch) return;
     const read = subscribed.ok ? await this.#readAll() : subscribed;
@@ -217,9 +224,10 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#failures = 0;
     this.#unmuteUnlessReloading();
     this.waits.recheck();
-    // The owner is up even if a reload has begun, because all units are read and reported again after it.
+    // The owner's `up` is called even during a reload, because all units are read and reported again after
+    // the reload.
     this.#owner.up();
-    this.#endMissedJobs(awaited);
+    this.#endMissedJobs(awaitedBefore);
   }
 
   #retryBegin(error: BusError): void {
@@ -235,30 +243,30 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     // Signals have a unit's primary name. If the unit is followed under an alias, its primary name is known
     // only now, and its signals can be watched only now. The unit is then read again, because earlier
     // signals may have been missed.
-    const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
-    if (aliases.length === 0) return read;
-    const ids = aliases.map(({ facts }) => facts.id);
+    const aliasedUnits = this.table.units().filter(({ name, facts }) => name !== facts.id);
+    if (aliasedUnits.length === 0) return read;
+    const ids = aliasedUnits.map(({ facts }) => facts.id);
     const watched = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
     if (!watched.ok) return watched;
-    return this.#reader.readUnits(aliases.map(({ name }) => name));
+    return this.#reader.readUnits(aliasedUnits.map(({ name }) => name));
   }
 
   /** Reads everything again, because the reload may have caused changes that are not real. */
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
-    const awaited = this.waits.awaitedJobs();
+    const awaitedBefore = this.waits.awaitedJobs();
     const read = await this.#readAll();
     if (epoch !== this.#epoch) return;
     if (!read.ok) return this.#retryBegin(read.error);
     this.#unmuteUnlessReloading();
     if (this.#isMuted) return;
     this.#reportUnits(this.table.units());
-    this.#endMissedJobs(awaited);
+    this.#endMissedJobs(awaitedBefore);
   }
 
-  /** `awaited` are the jobs that were awaited before all units were read. */
-  #endMissedJobs(awaited: readonly AwaitedJob[]): void {
-    this.waits.endMissed(awaited, (name) => this.table.unit(name)?.facts.job);
+  /** `awaitedBefore` has the jobs that were awaited before the reading of all units began. */
+  #endMissedJobs(awaitedBefore: readonly AwaitedJob[]): void {
+    this.waits.endMissed(awaitedBefore, (name) => this.table.unit(name)?.facts.job);
   }
 
   #reportDown(reason: string): void {

@@ -1,30 +1,31 @@
 // Decides which entries of a log a client gets, and what is in them. Any field of journalctl's JSON may be
-// missing, binary or of any size, but the entries are bounded. Pure.
+// missing, binary or very long, but the entries for the client are bounded. Pure.
 
 import { clipped } from '../../printable.js';
 import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';
 import { jsonObject } from '../text.js';
 
-/** The bound of docs/http-api.md, "Unit routes". */
+/** A longer answer loses its oldest entries (docs/http-api.md, "Logs of units"). */
 const ANSWER_MAX_BYTES = 64 * 1024;
 /** In UTF-16 units. A longer message is cut, so that every answer has room for several entries. */
 const MESSAGE_MAX_UNITS = 4096;
-/** The priority of an entry without one. journalctl assumes the same priority. */
+/** The priority of an entry that has no valid one. journalctl assumes the same priority. */
 const INFO_PRIORITY = 6;
 /**
- * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`: a control
+ * Sequences that set a colour of a terminal or move its cursor, such as ESC and then `[1;31m`: a control
  * character (`\p{Cc}`), `[`, perhaps numbers, and a last character such as `m`. The control character is no
- * line break, tab or carriage return. Programs use a carriage return to rewrite a line of progress, and the
- * `[d` of `\r[download] 5%` is no sequence.
+ * line break, tab or carriage return. For example, `\r[download] 5%` rewrites a line of progress, and its
+ * beginning `\r[d` is no sequence.
  */
 const ESCAPES = /(?![\n\t\r])\p{Cc}\[[\d;:?]*[@-~]/gu;
 /** All control characters except line breaks and tabs. */
 const CONTROLS = /(?![\n\t])\p{Cc}/gu;
 
 /**
- * A JSON text of the newest entries that fit into an answer, the oldest first. `newestFirst` is journalctl's
- * output: one entry in each line. The last line may be cut off.
+ * A JSON array of the newest entries, as many as fit into an answer. The array begins with the oldest of
+ * them. `newestFirst` is journalctl's output, which has one entry in each line and begins with the newest
+ * entry. Its last line may be cut off.
  */
 export function logText(newestFirst: string): string {
   const entries: string[] = [];
@@ -41,7 +42,7 @@ export function logText(newestFirst: string): string {
   return `[${entries.reverse().join()}]`;
 }
 
-/** Undefined if the line is no whole entry. */
+/** Undefined if the line is no JSON object, or has no valid time. */
 function parseEntry(line: string): LogEntryRecord | undefined {
   const fields = jsonObject(line);
   const ms = Math.floor(Number(fields?.['__REALTIME_TIMESTAMP']) / 1000);

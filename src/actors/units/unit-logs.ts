@@ -1,5 +1,5 @@
-// Reads the log of a unit with journalctl, which is the only stable interface of the journal's files. Only
-// this file and name-lookup.ts start other programs in the daemon.
+// Reads the log of a unit with journalctl, which is the only stable interface to the files of systemd's
+// journal. In the daemon, only this file and name-lookup.ts start other programs.
 
 import type { ChildProcess, ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -17,10 +17,10 @@ import { logText } from './log-entries.js';
  * disk does not answer, the process may never end.
  */
 const READINGS_MAX = 4;
-/** On a memory card, journalctl takes seconds. A command has 10 s (supervisor.ts). */
+/** journalctl takes seconds on a memory card. A command must be answered within 10 s (supervisor.ts). */
 const READING_MAX_MS = 9_000;
 const OUTPUT_MAX_BYTES = 1 << 20;
-/** How much of journalctl's error output an answer repeats. */
+/** How many UTF-16 units of journalctl's error output an answer repeats. */
 const ERRORS_MAX_UNITS = 1024;
 
 export interface LogQuery {
@@ -37,9 +37,9 @@ export interface LogQuery {
 export type JournalFolders = Readonly<Record<UnitScope, readonly string[]>>;
 
 /**
- * `/run` has the files in memory, and `/var` has those on the disk. An ordinary user may read the logs of
- * his own units on the disk (docs/http-api.md, "Logs of units"). So `/var` is checked only for units of
- * the system.
+ * `/run` has the files in memory, and `/var` has the files on the disk. An ordinary user may read the logs of
+ * his own units if the journal is on the disk (docs/http-api.md, "Logs of units"). So `/var` is checked only
+ * for units of the system.
  */
 const JOURNAL_FOLDERS: JournalFolders = {
   user: ['/run/log/journal'],
@@ -47,7 +47,7 @@ const JOURNAL_FOLDERS: JournalFolders = {
 };
 
 const NO_ENTRIES = '[]';
-/** journalctl prints these words if it is allowed to open none of the files. */
+/** journalctl prints these words if it is not allowed to open any of the files. */
 const FORBIDDEN = /insufficient permissions/;
 const NOT_READABLE = failure(
   'not-granted',
@@ -75,14 +75,13 @@ export class UnitLogs {
   }
 
   /**
-   * True if systemd has logged that the unit was stopped during the run `invocation`. The unit must be one
-   * of the user. The start of a oneshot unit is done when its script has ended, and a stop after that does
-   * not count. The result is false, too, if the journal cannot be read in time, or has nothing about the
-   * run.
+   * True if systemd has logged that a unit of the user was stopped during the run `invocation`. The start of
+   * a oneshot unit is done when the unit's script has ended, and a later stop does not count. Returns false
+   * if the journal cannot be read in time, or has no message about the run.
    */
   async wasStopped(invocation: string, isOneshot: boolean): Promise<boolean> {
     // journalctl combines matches of the same field by OR, and matches of different fields by AND. These
-    // matches find the start jobs and stop jobs of the run that have the result `done`.
+    // matches find the run's start jobs and stop jobs with the result `done`.
     const matches = [
       `USER_INVOCATION_ID=${invocation}`,
       'JOB_RESULT=done',
@@ -94,13 +93,13 @@ export class UnitLogs {
     const { stdout } = end.value;
     const hasStopJob = /"JOB_TYPE" *: *"stop"/.test(stdout);
     const hasStartJob = /"JOB_TYPE" *: *"start"/.test(stdout);
-    const hadEnded = isOneshot && hasStartJob;
-    return hasStopJob && !hadEnded;
+    const hadScriptEnded = isOneshot && hasStartJob;
+    return hasStopJob && !hadScriptEnded;
   }
 
   /** Fails if too many readings are under way, or if the program has not ended in time and was killed. */
   async #run(args: readonly string[]): Promise<Result<JournalctlEnd, Fault>> {
-    // The module is loaded only when a log is read, because it takes 2 MB.
+    // The module is loaded only when a log is read, because it takes 2 MB of memory.
     const { execFile } = await import('node:child_process');
     const { size } = this.#runningReadings;
     if (size >= READINGS_MAX)
@@ -109,9 +108,9 @@ export class UnitLogs {
     // journalctl's messages must be in English, so that `FORBIDDEN` recognizes them.
     const env = { LC_ALL: 'C.UTF-8', ...(PATH !== undefined && { PATH }) };
     const options = { env, maxBuffer: OUTPUT_MAX_BYTES, killSignal: 'SIGKILL' } as const;
-    const running = promisify(execFile)(this.#program, args, options);
-    const { child } = running;
-    const reading: Promise<JournalctlEnd> = running
+    const execution = promisify(execFile)(this.#program, args, options);
+    const { child } = execution;
+    const reading: Promise<JournalctlEnd> = execution
       .catch((error: JournalctlEnd) => error)
       .finally(() => this.#runningReadings.delete(child));
     this.#runningReadings.set(child, reading);
@@ -136,11 +135,11 @@ export class UnitLogs {
 
 /**
  * The arguments that need a reason:
- * - `--user-unit` without `--user`, because `--user` leaves `system.journal` out. If the node keeps its
- *   journal in memory, or the user's id is below 1000, the messages of the user's units are in this file.
- * - `--all`, because without it long fields are null.
+ * - `--user-unit` without `--user`, because `--user` leaves the file `system.journal` out. If the node keeps
+ *   its journal in memory, or the user's id is below 1000, this file has the messages of the user's units.
+ * - `--all`, because long fields are null without this option.
  * - `--namespace=*`, because a unit with `LogNamespace=` writes to files of its own. The usual files have
- *   only systemd's messages about it.
+ *   only systemd's messages about this unit.
  */
 function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
   const unitOption = scope === 'user' ? '--user-unit' : '--unit';

@@ -1,5 +1,5 @@
 // Decides to which signals of a manager a follower subscribes, and reads units into the follower's table. The
-// calls change nothing.
+// calls to the manager change no unit.
 
 import { SharedWork } from '../../host/turns.js';
 import { success } from '../../protocol/actor/result.js';
@@ -19,24 +19,25 @@ import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, busErrorText, isAbsence } from '../bus/fault.js';
 import type { FileReading, UnitTable } from './facts.js';
 
-/** The user's or the system's bus, with the calls that change nothing. */
+/** The user's or the system's bus, with only those calls that change nothing. */
 export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'stop'>;
 
 /**
  * The interest of a follower's owner in the units. `state`: their states. `runs`: also the ends of runs and
- * jobs. `verdicts`: also each change during a reload, and the result of a run that was not followed.
+ * jobs. `verdicts`: also each change during a reload, and the result of a run whose end the follower missed.
  */
 export type Interest = 'state' | 'runs' | 'verdicts';
 
 /**
- * Up to this number of units, each unit of a follower has two rules of its own. If there are more units, two
- * rules are for all units of the manager, because a bus refuses more than 512 rules of one connection.
+ * Up to this number of units, each unit of a follower has two match rules of its own. If there are more
+ * units, two rules match all units of the manager, because a bus refuses more than 512 rules of one
+ * connection.
  */
 const OWN_RULES_MAX_UNITS = 100;
 
 const DONE: BusResult<undefined> = success(undefined);
 
-const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
+const MANAGER_SIGNALS: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
 const PROPERTY_CHANGES: Match = {
   sender: SYSTEMD_NAME,
   interface: PROPERTIES_CHANGED.interface,
@@ -45,13 +46,14 @@ const PROPERTY_CHANGES: Match = {
 
 /**
  * The match rules for the units with these names. Signals have a unit's primary name, so the rules of an
- * alias match no signal, and follower.ts adds the rules of the primary name. Measured for a start, a restart
- * and a stop of one unit: its own rules cost 17 kB of messages, rules for all units 38 kB.
+ * alias match no signal, and follower.ts adds the rules of the primary name. A start, a restart and a stop
+ * of one unit were measured: they cost 17 kB of messages with the unit's own rules, and 38 kB with the rules
+ * for all units.
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
   // `arg0` is a signal's first argument: the interface of the changed properties, or a removed unit's name.
   const interfaceFilter = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
-  const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
+  const removed: Match = { ...MANAGER_SIGNALS, member: 'UnitRemoved' };
   if (names.length > OWN_RULES_MAX_UNITS)
     return [removed, { ...PROPERTY_CHANGES, ...interfaceFilter, path_namespace: UNITS_PATH }];
   return names.flatMap((name) => [
@@ -61,8 +63,8 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
 }
 
 /**
- * Subscribes to units and the manager. After an error it must be called again, because a manager sends
- * signals only after the call of Subscribe.
+ * Subscribes to the signals of units and of the manager. After an error this function must be called again,
+ * because a manager sends no signals until its method Subscribe is called.
  */
 export async function subscribe(
   bus: ReadingBus,
@@ -71,7 +73,7 @@ export async function subscribe(
 ): Promise<BusResult<undefined>> {
   const members = ['Reloading', 'UnitFilesChanged'];
   if (interest !== 'state') members.push('JobRemoved');
-  const managerRules = members.map((member) => ({ ...MANAGER, member }));
+  const managerRules = members.map((member) => ({ ...MANAGER_SIGNALS, member }));
   const watched = await watchAll(bus, [...managerRules, ...unitRules(interest, names)]);
   if (!watched.ok) return watched;
   const subscribed = await bus.call(SYSTEMD_METHODS.subscribe, []);
@@ -82,8 +84,8 @@ export async function subscribe(
 }
 
 /**
- * Adds match rules. They bring signals only once the manager's method Subscribe has been called, which may
- * be before or after this call. Resolves to the first error.
+ * Adds match rules. The manager sends signals only if its method Subscribe is called, too, before or after
+ * this call. Resolves to the first error, if there is one.
  */
 export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusResult<undefined>> {
   const results = await Promise.all(rules.map((rule) => bus.watch(rule)));
@@ -92,11 +94,11 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
 
 /**
  * A group of this number of units is read at a time. The number is small, because each unit takes up to two
- * of the 256 calls that a connection allows at a time. Commands and other readings need some of them, too.
+ * of the 256 calls that a connection allows at a time. Commands and other readings need calls, too.
  */
 const READINGS_AT_ONCE = 8;
 
-/** Resolves to the first error, after which further units are not read. */
+/** Resolves to the first error, if there is one. After a group with an error, no further group is read. */
 type ReadUnits = (names: readonly string[]) => Promise<BusResult<undefined>>;
 type ReadUnit = (name: string) => Promise<BusResult<undefined>>;
 
@@ -107,17 +109,18 @@ export class UnitReader {
   #lastRequest = 0;
 
   /**
-   * Resolves when readings that began after this call have been applied. A reading of an unloaded unit makes
-   * the manager send UnitNew and UnitRemoved, which must not cause another reading.
+   * Resolves when readings that began after this call have been applied to the table. A reading of an
+   * unloaded unit makes the manager send UnitNew and UnitRemoved. These signals must not cause another
+   * reading.
    */
   readonly readUnits: ReadUnits;
   /**
-   * Reads only the states of the unit files. This loads no unit, and is right even if the manager has not
-   * reloaded since a file was changed.
+   * Reads only the states of the unit files. This reading loads no unit. The states are current even if the
+   * manager has not reloaded since a file was changed.
    */
   readonly readFiles: ReadUnits;
 
-  /** `iface` is the interface whose properties are read; '' means those of the unit and of its type. */
+  /** `iface` is the interface whose properties are read; '' means all interfaces of a unit. */
   constructor(bus: ReadingBus, table: UnitTable, iface: string) {
     this.#bus = bus;
     this.#table = table;
@@ -154,8 +157,8 @@ export class UnitReader {
     if (answer.ok) return success({ state: answer.value || undefined, requestNumber });
     const { error } = answer;
     if (error.kind !== 'dbus' || isAbsence(error) || error.name === BUS_TIMED_OUT) return answer;
-    // Any other error is about this unit's files: a folder, a link to itself, a line that is too long
-    // (LimitsExceeded), or AccessDenied for a file that systemd itself may not read.
+    // Any other error is about this unit's files. For example, the file is a folder, is a link to itself, has
+    // a line that is too long (LimitsExceeded), or is not readable for systemd itself (AccessDenied).
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
     if (isMissing) return success({ state: undefined, requestNumber });
     return success({ state: undefined, requestNumber, problem: busErrorText(error) });
@@ -163,14 +166,14 @@ export class UnitReader {
 }
 
 /**
- * The bus's error if it could not start the manager in time. The class above may use this constant, because
- * a reading begins only after this file has been loaded.
+ * The bus's error if the bus could not start the manager in time. The class above may use this constant,
+ * because a reading begins only after this file has been loaded.
  */
 const BUS_TIMED_OUT = 'org.freedesktop.DBus.Error.TimedOut';
 
 /**
- * Makes a function that reads units in groups. A call that needs a unit while this unit is being read waits
- * for the next reading of it. All such calls share that reading.
+ * Makes a function that reads units in groups. If a call needs a unit that is being read already, the call
+ * waits for the unit's next reading. All such calls share the next reading.
  */
 function groupReader(allNames: readonly string[], read: ReadUnit): ReadUnits {
   const readings = new Map(allNames.map((name) => [name, new SharedWork(() => read(name))]));

@@ -1,13 +1,14 @@
-// Decides when a command's wait is over: its job has ended, its unit has a certain state, or its time is up.
+// Decides when a command's wait is over: the job has ended, the unit has a certain state, the manager has
+// gone, or the time is up.
 
 import { type Clock, within } from '../../host/clock.js';
 
-/** How many ended jobs are remembered. At the start of a user's session some dozens end at once. */
+/** How many ended jobs are remembered. At the start of a user's session some dozens of jobs end at once. */
 const ENDS_MAX_JOBS = 256;
 
 /**
- * `ended`: the job has ended; without `result` if its signal JobRemoved was missed. `away`: the manager has
- * gone before the job ended.
+ * `ended`: the job has ended. `result` is absent if the signal JobRemoved was missed. `away`: the manager
+ * went away before the job ended.
  */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
 
@@ -23,8 +24,8 @@ export class Waits {
   /** One function for each wait. The function ends the wait if the awaited value is there. */
   readonly #checks = new Set<() => void>();
   /**
-   * The ends of recent jobs, by path. A job may end before the reply that names the job, and so before the
-   * wait begins (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+   * The ends of recent jobs, by the job's path. A job may end before the reply that names the job is read,
+   * and so before the wait begins (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
    */
   readonly #ends = new Map<string, Extract<JobEnd, { readonly kind: 'ended' }>>();
   /** This set is bounded, because the supervisor bounds the commands that run at a time. */
@@ -35,9 +36,12 @@ export class Waits {
     this.#clock = clock;
   }
 
-  /** Resolves to the first value that `valueNow` returns, now or at a `recheck`; to undefined after `ms`. */
+  /**
+   * Calls `valueNow` now and at each `recheck`. Resolves to its first value that is not undefined, or after
+   * `ms` to undefined.
+   */
   async until<T>(ms: number, valueNow: () => T | undefined): Promise<T | undefined> {
-    // `check` is replaced before it is used, because a promise calls its function at once.
+    // `check` is replaced before it is used, because `new Promise` calls its function at once.
     let check = (): void => undefined;
     const firstValue = new Promise<T>((resolve) => {
       check = () => {
@@ -59,7 +63,7 @@ export class Waits {
     for (const check of [...this.#checks]) check();
   }
 
-  /** To be called when a job has ended. `job` is its path. Without `result`, JobRemoved was missed. */
+  /** To be called when a job has ended. `job` is its path. `result` is absent if JobRemoved was missed. */
   jobEnded(job: string, result?: string): void {
     this.#ends.set(job, { kind: 'ended', ...(result !== undefined && { result }) });
     const [oldest] = this.#ends.keys();
@@ -72,7 +76,7 @@ export class Waits {
     return this.#ends.get(job)?.result;
   }
 
-  /** Resolves to the job's end; to undefined if it has not ended after `ms`. */
+  /** Resolves to the job's end, or to undefined if the job has not ended after `ms`. */
   async forJob(job: string, unit: string, ms: number): Promise<JobEnd | undefined> {
     const awaited = { job, unit };
     const lossesBefore = this.#managerLosses;
@@ -90,13 +94,13 @@ export class Waits {
   }
 
   /**
-   * Ends the wait for a job if its unit now has another job or none. To be called after a reading of the
-   * units. `awaited` are the `awaitedJobs` from before the reading, because the reading may be too old to
-   * show a later job. `jobOf` returns the path of a unit's job: '' for none, undefined if the unit is not
-   * followed.
+   * Ends the wait for a job if the job's unit now has another job or no job. To be called after a reading of
+   * the units. `awaitedBefore` is the result of `awaitedJobs` from before the reading. Later jobs are not
+   * checked, because the reading may lack them. `jobOf` returns the path of a unit's job: '' for no job,
+   * undefined if the unit is not followed.
    */
-  endMissed(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
-    for (const { job, unit } of awaited) {
+  endMissed(awaitedBefore: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
+    for (const { job, unit } of awaitedBefore) {
       const presentJob = jobOf(unit);
       const isOver = presentJob !== undefined && presentJob !== job;
       if (isOver && !this.#ends.has(job)) this.jobEnded(job);
@@ -104,8 +108,8 @@ export class Waits {
   }
 
   /**
-   * To be called when the manager has gone. The known ends are forgotten, because a new manager gives its
-   * jobs the same numbers again.
+   * To be called when the manager has gone or cannot be reached any more. The known ends are forgotten,
+   * because a new manager uses the same paths for its jobs.
    */
   managerLost(): void {
     this.#ends.clear();

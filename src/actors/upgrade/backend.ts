@@ -1,5 +1,5 @@
-// The upgrade backend. It connects result file, units, progress socket and state file, and runs the
-// commands. publisher.ts decides what is published.
+// The upgrade backend. It makes the parts for the result file, the units, the progress socket and the state
+// file, connects these parts, and runs the commands. publisher.ts decides what is published.
 
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../host/clock.js';
@@ -18,7 +18,10 @@ import { RunKeeper, type RunKeeperOwner } from './run-keeper.js';
 import { RunStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
-/** How long a stop waits for a file or a socket that hangs. The supervisor's limit for a stop is longer. */
+/**
+ * The longest wait of a stop for journalctl, the progress socket and the state file. The supervisor's limit
+ * for a stop is longer.
+ */
 const STOP_MAX_MS = 800;
 
 const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connected");
@@ -34,7 +37,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   /** Undefined if no unit is configured, because systemd is not needed then. */
   readonly #units: UpgradeUnits | undefined;
   readonly #logs: UnitLogs;
-  /** The coming answer to a start that is under way; undefined if there is none. */
+  /** The answer to the start that is under way; undefined if no start is under way. */
   #starting: Promise<Answer> | undefined;
 
   constructor(settings: UpgradeSettings, publish: Publisher, context: UpgradeContext) {
@@ -60,20 +63,20 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#socket = this.#openSocket(progressSocket, recalled);
     const resultFileRead = this.#resultFile?.read() ?? Promise.resolve();
     /**
-     * Resolves when all files and the socket were tried once. From then on the records are complete. The
-     * state file needs no time limit here, because run-store.ts has one.
+     * Resolves when the daemon has tried once to read both files and to open the socket. From then on the
+     * records are complete. The state file needs no time limit here, because run-store.ts has one.
      */
     const ready = Promise.all([
       recalled,
       within(clock, FILE_WAIT_MAX_MS, resultFileRead),
       this.#socket.attempted,
     ]);
-    // The state file may have a running systemd run of a unit that is no longer configured. Without an
-    // upgrade unit no reading of systemd would end this run, so NOTHING_RAN ends it.
+    // The state file may have an unfinished run of systemd, although no upgrade unit is configured any more.
+    // No reading of a unit would end this run, so NOTHING_RAN ends it.
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;
-    // UpgradeUnits calls the publisher's `up` by itself. Without units it is called here.
+    // UpgradeUnits calls the publisher's `up` by itself. Without units, `up` is called here.
     if (hasUnits)
       this.#units = new UpgradeUnits({
         ...context,
@@ -122,8 +125,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async #start(units: UpgradeUnits): Promise<Answer> {
     if (this.#keeper.run.state === 'running') return IN_PROGRESS;
-    // If several starts come at the same time, only the first one starts the unit. So nothing may be awaited
-    // before `#starting` is set, because another start could pass these checks meanwhile.
+    // If several starts come at the same time, only the first one starts the unit. Nothing may be awaited
+    // before `#starting` is set. Otherwise another start could pass these checks meanwhile.
     if (this.#starting !== undefined) {
       const firstAnswer = await this.#starting;
       return firstAnswer.ok ? IN_PROGRESS : firstAnswer;
@@ -135,22 +138,22 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async #startUnit(units: UpgradeUnits): Promise<Answer> {
-    // These are read before the call, because the signals of the new run may overtake systemd's reply.
+    // Both values are read before the call, because the signals of the new run may overtake systemd's reply.
     const { begunRuns: begunBefore, facts: factsBefore } = this.#keeper.run;
     const started = await units.startUpgrade();
     if (!started.ok) return started;
     const invocationBefore = factsBefore.invocation;
     this.#keeper.applyInput({ ...started.value, kind: 'accepted', begunBefore, invocationBefore });
-    // A restart of the daemon after the answer should not lose the run.
+    // The answer waits until the run is saved, so that a restart of the daemon does not lose the run.
     await this.#store.whenWritten();
     return DONE;
   }
 }
 
 /** This file has an id that is new after each boot of the kernel (random(4)). */
-const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+const BOOT_ID_PATH = '/proc/sys/kernel/random/boot_id';
 
 export default actorThread<'upgrade'>((settings, publish) => {
-  const bootId = readFileSync(BOOT_ID, 'utf8').trim();
+  const bootId = readFileSync(BOOT_ID_PATH, 'utf8').trim();
   return new UpgradeBackend(settings, publish, { bus: {}, bootId, clock: systemClock });
 });

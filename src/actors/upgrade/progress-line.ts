@@ -1,7 +1,7 @@
 // Decides which lines of the progress socket are valid, and what is relayed of them (docs/upgrades.md,
 // "Progress"). Pure.
 
-/** A longer line is dropped. Its line end does not count (docs/upgrades.md, "Progress"). */
+/** A longer line is dropped (docs/upgrades.md, "Progress"). The line end, LF or CR LF, does not count. */
 export const LINE_MAX_BYTES = 64 * 1024;
 
 export type ProgressEvent =
@@ -39,7 +39,7 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
     // JSON allows no raw CR within a string, so every remaining CR is between tokens.
     return content && { content, text: text.replaceAll('\r', ' ') };
   } catch {
-    // The line is not UTF-8 or not JSON. Such a line is ignored like each invalid line.
+    // The line is not UTF-8 or not JSON. Such a line is ignored like any other invalid line.
     return undefined;
   }
 }

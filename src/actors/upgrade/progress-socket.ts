@@ -1,5 +1,5 @@
-// Decides when the progress socket is made at its path, and passes its valid lines on at a bounded rate.
-// Only the daemon's user can open the socket.
+// Decides when the progress socket is made at its path, and passes the valid lines of its clients on at a
+// bounded rate. Only the daemon's user can connect to the socket.
 
 import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
@@ -12,25 +12,28 @@ import { codeOf } from '../small-file.js';
 import { type ProgressLine, parseLine, splitLines } from './progress-line.js';
 
 /**
- * How many connections may be open; further ones are closed. Each takes up to 128 KiB of memory: 64 KiB for
- * an unfinished line, and 64 KiB for the bytes that were read last.
+ * How many connections may be open; further ones are closed. Each open connection takes up to 128 KiB of
+ * memory: 64 KiB for an unfinished line, and 64 KiB for the bytes that were read last.
  */
 const CONNECTIONS_MAX = 256;
 /**
  * The supervisor kills a thread that sends too many items per second (`ITEMS_PER_SECOND_MAX` in
- * supervisor/incarnation.ts). This bound is lower, because a line may cause several items. Lines that come
- * faster wait in their connections.
+ * supervisor/incarnation.ts). The bound for lines is lower, because a line may cause several items. Lines
+ * that come faster wait in their connections.
  */
 const LINES_MAX_PER_SECOND = 10_000;
-/** The pause when the rate is exceeded. */
+/** A line that exceeds the rate waits for this time, and is then counted again. */
 const PAUSE_MS = 1_000;
-/** Changes at the path within this time count as one, because making the socket causes several of them. */
+/** Changes at the path within this time count as one, because making the socket causes several changes. */
 const SETTLE_MS = 40;
-/** This time is ample: if a process listens, the kernel accepts a connection at once. */
+/**
+ * The longest wait for a connection that tests whether a process listens. If a process listens, the kernel
+ * accepts the connection at once.
+ */
 const PROBE_DEADLINE_MS = 2_000;
 /**
- * A directory of this name is ours if it belongs to the daemon's user, and is then closed to other users.
- * Any other directory may be shared, and keeps its mode.
+ * A directory with this name is the daemon's own if it belongs to the daemon's user. The daemon closes its
+ * own directory to other users. Any other directory may be shared, and keeps its mode.
  */
 const OWN_DIRECTORY = 'tonearm';
 
@@ -44,7 +47,7 @@ export interface SocketOwner {
   onLine(line: ProgressLine, connectedMs: number): Promise<void>;
   /** Called when the number of open connections has changed. */
   onConnections(count: number): void;
-  /** Called with the reason why a client cannot connect, or with undefined if clients can. */
+  /** Called with the reason why a client cannot connect, or with undefined if clients can connect. */
   onProblem(problem: string | undefined): void;
 }
 
@@ -82,8 +85,8 @@ export class ProgressSocket {
   #checkPath(): void {
     // An attempt that is under way must end first, because the socket seems to be missing until then.
     this.#lastAttempt = this.#lastAttempt.then(() => {
-      const isThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
-      const mustListen = !this.#isStopped && !isThere;
+      const isSocketThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
+      const mustListen = !this.#isStopped && !isSocketThere;
       return mustListen ? this.#listen() : undefined;
     });
   }
@@ -92,14 +95,14 @@ export class ProgressSocket {
     this.#server?.close();
     this.#server = undefined;
     // With `allowHalfOpen` the daemon's side of a connection stays open until all lines of the client have
-    // been read. So a client that waits for the end knows that they were read.
+    // been read. So a client can wait for the end of the connection, and then knows that its lines were read.
     const server = createServer({ allowHalfOpen: true }, (socket) => void this.#read(socket));
     server.maxConnections = CONNECTIONS_MAX;
     server.on('drop', () => this.#owner.onProblem('there are too many connections'));
     const listening = await listenAt(server, this.#path, this.#clock);
     if (listening.ok) {
       this.#server = server;
-      // From now on an error means that a connection could not be accepted, for instance because no
+      // From now on an error means that a connection could not be accepted, for instance because no file
       // descriptor is free. The socket still works.
       server.on('error', () => this.#owner.onProblem('a connection could not be accepted'));
     } else server.close();
@@ -129,7 +132,8 @@ export class ProgressSocket {
   #reportEnd(): void {
     this.#owner.onConnections(this.#sockets.size);
     // The end of a connection makes room for another one and frees a descriptor, so a connection can be
-    // accepted again. If the daemon does not listen, this is the problem that was reported, and it stays.
+    // accepted again. If the daemon does not listen, clients still cannot connect, and the reported problem
+    // stays.
     if (this.#server !== undefined) this.#owner.onProblem(undefined);
   }
 
@@ -142,7 +146,10 @@ export class ProgressSocket {
   }
 }
 
-/** Only the daemon's user can connect. Never rejects: a failure has the reason that `/health` reports. */
+/**
+ * Makes the socket, to which only the daemon's user can connect. Never rejects: a failure has the reason that
+ * `/health` reports.
+ */
 async function listenAt(server: Server, path: string, clock: Clock): Promise<Result<undefined, string>> {
   try {
     return await listenIfFree(server, path, clock);
@@ -151,7 +158,7 @@ async function listenAt(server: Server, path: string, clock: Clock): Promise<Res
   }
 }
 
-/** Fails if the path is in use, or has a file that is no socket. Rejects with the system's error. */
+/** Fails if the path is in use, or has a file that is no socket. Rejects if a system call fails. */
 async function listenIfFree(server: Server, path: string, clock: Clock): Promise<Result<undefined, string>> {
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -176,8 +183,8 @@ async function listenIfFree(server: Server, path: string, clock: Clock): Promise
 }
 
 /**
- * The errors which prove that nobody listens. After any other error the backlog may be full, or the socket
- * may be another user's.
+ * The errors which prove that nobody listens. Any other error may mean that the backlog is full, or that the
+ * socket is another user's.
  */
 const NOBODY_LISTENS: readonly string[] = ['ECONNREFUSED', 'ENOENT'];
 

@@ -8,14 +8,14 @@ import type { RunFacts } from '../units/facts.js';
 import { NO_STATUS, type ResultReading } from './result-file.js';
 import { initialRun, isAtWork, publishedRun, type Run, utcSeconds } from './run.js';
 
-/** A part that may fail while the others work. Its problem is in `/health`. */
+/** A part that may fail while the other parts work. Its problem is in `/health`. */
 export type FalliblePart = 'result file' | 'progress socket' | 'state file';
 
 type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.run' | 'upgrade.check'>;
 
 /**
- * The pause between two records `upgrade` that differ only in percent and step. Without it, a script that
- * sends thousands of lines a second would cause as many of these records, which may be large.
+ * The pause between two records `upgrade` that differ only in percent and step. Without the pause, a script
+ * that sends thousands of lines a second would cause thousands of these records, which may be large.
  */
 const PROGRESS_PAUSE_MS = 100;
 
@@ -91,8 +91,8 @@ export class UpgradePublisher {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // All records must be put before `up` (`Publisher.status` in runtime.ts), even those that were put
-    // before the backend was down.
+    // All records must be put before the status `up` (`Publisher.status` in runtime.ts), even records that
+    // were put before the backend went down.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());
@@ -104,7 +104,7 @@ export class UpgradePublisher {
     this.#publish.status('connecting', reason);
   }
 
-  /** `problem` is undefined if the part works. Only a change is published and logged. */
+  /** `problem` is undefined if the part works. A change is published. A new problem is also logged. */
   noteProblem(part: FalliblePart, problem: string | undefined): void {
     if (this.#problems.get(part) === problem) return;
     this.#problems.delete(part);
@@ -118,7 +118,7 @@ export class UpgradePublisher {
   /**
    * Publishes all records that have changed. If only percent and step have changed, the record `upgrade`
    * waits until PROGRESS_PAUSE_MS have passed since it was last put. The record `upgrade.run` does not wait,
-   * because it is for snapshots: a snapshot must have the progress of all lines that came before it.
+   * because it is for snapshots: a snapshot must have the progress of all earlier lines.
    */
   #publishChanges(): void {
     if (!this.#isUp) return;
@@ -174,8 +174,8 @@ export interface LastCheck {
 const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
 
 /**
- * The last check, by new facts of the check unit. `before` is the last check up to now; undefined at the
- * daemon's start. `nowMs` is since the epoch.
+ * Returns the last check, updated by new facts of the check unit. `before` is the last check before these
+ * facts; undefined at the daemon's start. `nowMs` is since the epoch.
  */
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
   const { activeState, job, result, wasReset } = facts;
@@ -183,7 +183,7 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   // The unit had stayed active after its check (RemainAfterExit=), and somebody stops it now. This is no new
   // check.
   if (isStopping && before.state !== 'running') return before;
-  // An unloaded unit has lost its invocation id.
+  // An unloaded unit has lost its invocation id, so the id of the last check stays.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };
   // At a start systemd first sends the new invocation and the start job, still with the old state. The next
@@ -191,7 +191,8 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   if (before !== undefined && job !== '') return before;
   // A reset is no run, so the last check stays. For example, the daemon itself resets a failed unit before a
   // start. If systemd then refuses the start, clients must still find the last failure.
-  if (wasReset && before?.invocation === invocation && before.state !== 'running') return before;
+  const isOnlyReset = wasReset && before?.invocation === invocation && before.state !== 'running';
+  if (isOnlyReset) return before;
   // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
   const finishedMs = hasEnded ? nowMs : before?.finishedMs;

@@ -1,5 +1,5 @@
-// Reads the result file of the detector, which is the program that looks for upgrades, and decides whether
-// the file is valid (docs/upgrades.md, "The result file").
+// Reads the result file, and decides whether the file is valid (docs/upgrades.md, "The result file"). The
+// detector, a program that searches for upgrades, writes the file.
 
 import type { Clock } from '../../host/clock.js';
 import { SharedWork } from '../../host/turns.js';
@@ -9,10 +9,10 @@ import { READ_TOO_SLOW, readInTime, readSmallFile } from '../small-file.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
-/** A detector may write the file in place, without a rename. It then has this time to finish. */
+/** A detector that writes the file in place, without a rename, has this time to finish. */
 const SETTLE_MS = 40;
 
-/** The status as JSON text, or why there is none. */
+/** The status as JSON text, or the reason why the file has no valid status. */
 export type ResultReading = Result<string, string>;
 
 /** The status before the first valid file. */
@@ -33,7 +33,9 @@ export class ResultFile {
     this.#clock = clock;
   }
 
-  /** Resolves when the file's present content has been read. If the disk hangs, it may never resolve. */
+  /**
+   * Resolves when the file's present content has been read. If the disk hangs, the promise may never resolve.
+   */
   read(): Promise<void> {
     return this.#readings.run();
   }
@@ -51,9 +53,10 @@ export class ResultFile {
     const file = await reading;
     this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
     if (this.#watch !== undefined || this.#isStopped) return;
-    // The watch is set only after the disk has answered, because setting it on a disk that hangs would block
-    // this thread. The file may have changed before the watch was set, so it is read again.
+    // The watch is set only after the disk has answered, because setting a watch on a disk that hangs would
+    // block this thread.
     this.#watch = new PathWatch(this.#path, () => void this.read(), SETTLE_MS);
+    // The file may have changed before the watch was set, so the file is read again.
     await this.#readFile();
   }
 
@@ -63,8 +66,8 @@ export class ResultFile {
 }
 
 /**
- * Any string or number in a valid JSON text, such as `"a\"b"` and `-1.5e3`. Because the text is valid, all
- * characters after the first digit that can belong to a number do so.
+ * Any string or number in a valid JSON text, such as `"a\"b"` and `-1.5e3`. In a valid text, a number ends
+ * before the first character that is not in `[\d.eE+-]`.
  */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
 /** Any string in a JSON text, such as `"a\"b"`. */
@@ -73,7 +76,7 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 /**
  * The same JSON, but each number is a string that begins with `#`, and each string and key begins with `$`:
  * `{"a":"b","1":2.0}` becomes `{"$a":"$b","$1":"#2.0"}`. The marks preserve the spelling of numbers and the
- * order of keys. JSON.parse would change numbers, and would put a key such as "1" first.
+ * order of keys. Without marks, JSON.parse would change `2.0` to `2`, and would put the key "1" first.
  */
 function markTokens(json: string): string {
   return json.replace(TOKEN, (token) => {
@@ -100,7 +103,7 @@ const REQUIRED = {
   $upgrade_available: { isValid: (value: unknown) => typeof value === 'boolean', type: 'a boolean' },
 } as const;
 
-/** The status of the file's bytes, or why they are not valid. Pure. */
+/** The status in the file's bytes, or the reason why the bytes are not valid. Pure. */
 export function parseResult(bytes: Uint8Array): ResultReading {
   if (bytes.length === 0) return failed('it is empty');
   try {
@@ -125,7 +128,8 @@ function parseStatus(text: string): ResultReading {
     if (!isValid(members[key])) return failed(`${key.slice(1)} is not ${type}`);
   }
   const { $current, $latest, $upgrade_available, $checked_at, ...extra } = members;
-  // A `checked_at` that is no valid time is left out (docs/upgrades.md), and does not make the file invalid.
+  // A `checked_at` that is no valid time does not make the file invalid. It is left out (docs/upgrades.md,
+  // "The result file").
   const isTimeValid = isMarkedString($checked_at) && isRfc3339($checked_at.slice(1));
   const status = {
     $current,
@@ -143,7 +147,8 @@ function isMarkedString(value: unknown): value is string {
 
 /**
  * A date and a time by RFC 3339, section 5.6, without leap seconds, such as `2026-11-29T09:45:00Z` (`t` and
- * `z` are allowed, too). The group is the day, which may be one that does not exist.
+ * `z` are allowed, too). The first group of the pattern is the day. A day that does not exist, such as
+ * `2026-02-30`, fits the pattern, too.
  */
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;

@@ -1,5 +1,6 @@
 // Keeps the run: gives inputs to the state machine of run.ts, and saves the run at each transition. Decides
-// which lines come too late to begin a run.
+// which progress lines come too late to begin a run. A systemd run is a run of the upgrade unit. A socket run
+// is a run that began with a progress line.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { Turns } from '../../host/turns.js';
@@ -9,8 +10,8 @@ import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, typ
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
- * The last line of a systemd run may come by a connection that begins just after the run has ended. So for
- * this time after the end, no line begins a run.
+ * The last line of a systemd run may come by a connection that begins just after the run has ended. So no
+ * line begins a run within this time after the end.
  */
 const LEFTOVER_GRACE_MS = 1_000;
 /** The pause after a failed reading of the unit, while the run is doubtful (run.ts, `isDoubtful`). */
@@ -20,8 +21,9 @@ export interface RunKeeperOwner {
   changed(run: Run): void;
   save(saved: SavedRun): void;
   /**
-   * Reads the unit. Resolves to undefined if the unit cannot be read, for instance because the connection to
-   * systemd was lost. In that case upgrade-units.ts calls `applyReading` on the next connection.
+   * Reads the upgrade unit. Resolves to undefined if the unit cannot be read, for instance because the
+   * connection to systemd was lost. After a lost connection, upgrade-units.ts calls `applyReading` as soon as
+   * systemd is connected again.
    */
   readUnit(): Promise<RunFacts | undefined>;
 }
@@ -37,10 +39,10 @@ export class RunKeeper {
   #circumstances: Circumstances;
   #run = initialRun();
   /**
-   * When the last systemd run ended, monotonic. A progress connection that began before this time counts as
-   * a connection of that run.
+   * The monotonic time at which the last systemd run ended. A progress connection that began before this
+   * time counts as a connection of that run.
    */
-  #systemdEndedMs = Number.NEGATIVE_INFINITY;
+  #systemdRunEndedMs = Number.NEGATIVE_INFINITY;
   /** Applies the lines of all connections one after the other. */
   readonly #turns = new Turns();
   #openConnections = 0;
@@ -60,11 +62,11 @@ export class RunKeeper {
     const { boot: presentBoot } = this.#circumstances;
     this.#circumstances = saved.circumstances;
     this.#run = initialRun(saved.record);
-    // No script outlives a reboot, so the saved run must end. The input `abandoned` ends only a run of the
-    // socket. A run of systemd ends with the first `applyReading`.
+    // No upgrade script outlives a reboot, so a run from before the reboot must end. The input `abandoned`
+    // ends a socket run. The first `applyReading` ends a systemd run.
     const wasRebooted = saved.circumstances.boot !== presentBoot;
     if (wasRebooted) this.applyInput({ kind: 'abandoned' });
-    this.#setQuietTimer();
+    this.#updateQuietTimer();
   }
 
   get run(): Run {
@@ -77,9 +79,8 @@ export class RunKeeper {
   }
 
   /**
-   * Applies the facts of the unit that were read on a new connection to systemd. If no unit is configured,
-   * the facts are NOTHING_RAN, which ends a run of systemd. `wasStopped` is true if somebody stopped the
-   * run.
+   * Applies the first reading of the unit on a new connection to systemd. If no unit is configured, the facts
+   * are NOTHING_RAN, and a systemd run ends. `wasStopped` is true if somebody stopped the run.
    */
   applyReading(facts: RunFacts, present: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
@@ -89,21 +90,24 @@ export class RunKeeper {
     this.applyInput({ kind: 'facts-after-gap', facts, isSameManagerAndUnit, wasStopped });
   }
 
-  /** Gives the input to the state machine, and saves and reports what it changes. */
+  /**
+   * Gives the input to the state machine. Reports each change of the run to the owner, and saves the run at
+   * each transition.
+   */
   applyInput(input: RunInput): void {
     const before = this.#run;
     const run = nextRun(before, input, this.#clock.date());
     if (run === before || this.#isStopped) return;
     this.#run = run;
     const hasEnded = before.state === 'running' && run.state !== 'running';
-    if (hasEnded && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
+    if (hasEnded && before.origin === 'systemd') this.#systemdRunEndedMs = this.#clock.monotonic();
     const hasBegun = run.begunRuns !== before.begunRuns;
     const hasNewInvocation = run.invocation !== before.invocation;
     const isTransition = hasBegun || hasNewInvocation || hasEnded;
     if (isTransition) this.#owner.save({ record: run, circumstances: this.#circumstances });
     this.#owner.changed(run);
     if (run.isDoubtful && !before.isDoubtful) void this.#confirm();
-    if (isTransition) this.#setQuietTimer();
+    if (isTransition) this.#updateQuietTimer();
   }
 
   /**
@@ -124,16 +128,17 @@ export class RunKeeper {
   /** `count` connections to the progress socket are open. */
   setConnections(count: number): void {
     this.#openConnections = count;
-    this.#setQuietTimer();
+    this.#updateQuietTimer();
   }
 
   async #applyInTurn(content: ProgressEvent, connectedMs: number, receivedMs: number): Promise<void> {
     // This is a function, because the systemd run may end while the unit is read.
     const isLeftover = () =>
-      connectedMs < this.#systemdEndedMs || receivedMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
+      connectedMs < this.#systemdRunEndedMs || receivedMs < this.#systemdRunEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {
-      // The unit is read first, because its script may send a line before the signal of the unit's start has
-      // come. If the unit cannot be read, its last known facts decide.
+      // The unit is read before the line is applied, because the unit's script may send a line before the
+      // signal of the unit's start has come. If the unit cannot be read, its last known facts decide whether
+      // the line begins a run.
       const facts = await this.#owner.readUnit();
       if (facts !== undefined && isAtWork(facts)) this.applyInput({ kind: 'facts', facts });
     }
@@ -141,8 +146,9 @@ export class RunKeeper {
   }
 
   /**
-   * Reads the unit of a doubtful run. If systemd is about to restart the unit, it sends the signals of the
-   * restart before its reply to the reading. So the facts after the reply show whether it restarts the unit.
+   * Reads the unit of a doubtful run. If systemd is about to restart the unit, systemd sends the signals of
+   * the restart before its reply to the reading. So after the reply, the facts show whether systemd restarts
+   * the unit.
    */
   async #confirm(): Promise<void> {
     const facts = await this.#owner.readUnit();
@@ -151,8 +157,11 @@ export class RunKeeper {
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
-  /** Sets the timer that ends a socket run if no connection is open. Otherwise cancels the timer. */
-  #setQuietTimer(): void {
+  /**
+   * Sets the timer that ends the run, if this is a socket run and no connection is open. Otherwise cancels
+   * the timer.
+   */
+  #updateQuietTimer(): void {
     const { state, origin } = this.#run;
     const isSocketRun = state === 'running' && origin === 'socket';
     if (isSocketRun && this.#openConnections === 0)

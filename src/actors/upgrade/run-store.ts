@@ -1,5 +1,5 @@
-// Keeps the state file, so that a run outlives the daemon. The file is read once at the start. It is written
-// whole at each transition of the run.
+// Keeps the state file, so that a run outlives the daemon. The upgrade backend reads the file at its start,
+// and replaces the file at each transition of the run.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import { SharedWork } from '../../host/turns.js';
@@ -8,8 +8,8 @@ import { jsonObject } from '../text.js';
 import { publishedRun, type RunRecord } from './run.js';
 
 /**
- * The answer to a start waits until the run is on the disk, so that a restart of the daemon does not lose
- * the run. But the answer waits no longer than this.
+ * The answer to the start of an upgrade waits until the run is on the disk, so that a restart of the daemon
+ * does not lose the run. But the answer waits no longer than this.
  */
 const WRITE_MAX_MS = 1_000;
 /**
@@ -18,9 +18,9 @@ const WRITE_MAX_MS = 1_000;
  */
 const RETRY_PAUSE_MS = 10_000;
 /**
- * If reading the file takes longer, the saved run is forgotten. The daemon's start waits 20 s at most for
- * this backend's first report (host/readiness.ts). The other 10 s are for a reading of systemd's journal,
- * which the report may also need.
+ * If the reading of the file takes longer, the saved run is ignored. The daemon's start waits 20 s at most
+ * for the upgrade backend's first report (host/readiness.ts). The other 10 s are for systemd's journal, which
+ * the backend may have to read before this report.
  */
 const READ_MAX_MS = 10_000;
 /** A state file has some hundred bytes. A file that exceeds this bound is not from this program. */
@@ -51,9 +51,10 @@ export class RunStore {
   readonly #timers: Timers<'retry'>;
   /** The text of the newest run. */
   #newestText = '';
-  #writing: Promise<void> | undefined;
+  /** Resolves when the newest text is written or could not be written; undefined before the first save. */
+  #lastWrite: Promise<void> | undefined;
 
-  /** `onProblem` gets the reason if the file cannot be used, and undefined after each successful write. */
+  /** `onProblem` gets the reason why the file cannot be used, and undefined after each successful write. */
   constructor(path: string, onProblem: (problem: string | undefined) => void, clock: Clock) {
     this.#path = path;
     this.#onProblem = onProblem;
@@ -61,7 +62,7 @@ export class RunStore {
     this.#timers = new Timers(clock);
   }
 
-  /** Undefined if no run was saved, or if the file cannot be read. */
+  /** Resolves to undefined if the file does not exist, cannot be read, or has no run. */
   async recall(): Promise<SavedRun | undefined> {
     const file = await within(this.#clock, READ_MAX_MS, readSmallFile(this.#path, STATE_MAX_BYTES));
     if (file === undefined) {
@@ -85,20 +86,20 @@ export class RunStore {
 
   /** Resolves when the newest run is on the disk or could not be written, or after WRITE_MAX_MS. */
   async whenWritten(): Promise<void> {
-    if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);
+    if (this.#lastWrite !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#lastWrite);
   }
 
-  /** Resolves like `whenWritten`, and cancels the next attempt if a write has failed. */
+  /** Waits like `whenWritten`. If a write has failed, it is not tried again. */
   async stop(): Promise<void> {
     await this.whenWritten();
     this.#timers.cancelAll();
   }
 
   #beginWrite(): void {
-    this.#writing = this.#writes.run();
+    this.#lastWrite = this.#writes.run();
   }
 
-  /** A save during a write causes one more write, which takes the newest text. */
+  /** Writes the newest text. All saves during a write together cause one more write. */
   readonly #writes = new SharedWork(async () => {
     this.#timers.cancelAll();
     try {
@@ -120,9 +121,9 @@ export function savedText({ record, circumstances }: SavedRun): string {
 const STATES = ['idle', 'running', 'failed'] as const;
 const ORIGINS = ['systemd', 'socket'] as const;
 
-/** Undefined if the text does not hold a run. Unknown fields, of another version, are ignored. */
+/** Undefined if the text has no run. Ignores fields that only another version of the daemon knows. */
 export function parseSaved(text: string): SavedRun | undefined {
-  // A text that was cut off or overwritten is no JSON, and has no fields.
+  // A text that is no JSON, for instance because it was cut off, has no fields.
   const fields = jsonObject(text) ?? {};
   const textField = (name: string): string | undefined => {
     const value = fields[name];

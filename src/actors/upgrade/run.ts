@@ -1,10 +1,11 @@
 // Decides when an upgrade run begins, when it ends, and whether it has succeeded: the table of
-// docs/upgrades.md, "Runs", as a state machine. Pure.
+// docs/upgrades.md, "Runs", as a state machine. A systemd run is a run of the upgrade unit. A socket run is a
+// run that began with a line at the progress socket. Pure.
 
 import { isAtRest, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
 
-/** A run of the socket is over after this time without a connection (docs/upgrades.md, "Runs"). */
+/** A socket run is over after this time without a connection (docs/upgrades.md, "Runs"). */
 export const QUIET_MS = 10 * 60 * 1000;
 
 export type Origin = 'systemd' | 'socket';
@@ -23,9 +24,9 @@ export interface RunRecord {
    */
   readonly invocationBefore?: string | undefined;
   /**
-   * The path of the job that began a systemd run, until the run is over. If systemd has restarted the unit
-   * (Restart=), this is the path of the last restart's job. The results of other jobs, such as a reload, do
-   * not count.
+   * The path of the job that began a systemd run; absent when the run is over. If systemd has restarted the
+   * unit (Restart=), this is the path of the last restart's job. The result of any other job, such as a
+   * reload, does not count.
    */
   readonly startJob?: string | undefined;
 }
@@ -34,8 +35,8 @@ export interface Run extends RunRecord {
   readonly percent?: number;
   readonly step?: string;
   /**
-   * How many runs have begun since the daemon's start. It shows whether a run has begun since StartUnit was
-   * called (`accepted`).
+   * How many runs have begun since the daemon's start. This number shows whether a run has begun since the
+   * daemon called StartUnit (`accepted`).
    */
   readonly begunRuns: number;
   /**
@@ -44,8 +45,8 @@ export interface Run extends RunRecord {
    */
   readonly badJobResult?: string | undefined;
   /**
-   * True if somebody has stopped the unit during this run. If the unit is no oneshot, only this shows the
-   * stop: `Result` may still be `success`, and `startJob` is done as soon as the program runs.
+   * True if somebody has stopped the unit during this run. If the unit is no oneshot, only this field shows
+   * the stop: `Result` may still be `success`, and `startJob` is done as soon as the program runs.
    */
   readonly wasStopped?: boolean | undefined;
   /** The path of the unit's queued or running job during a systemd run; '' for none. */
@@ -59,7 +60,7 @@ export interface Run extends RunRecord {
 }
 
 export type RunInput =
-  /** systemd accepted a StartUnit or RestartUnit of the daemon. */
+  /** systemd has accepted the daemon's call of StartUnit or RestartUnit. */
   | {
       readonly kind: 'accepted';
       /** The run's `begunRuns` before the call. */
@@ -71,13 +72,16 @@ export type RunInput =
       /** The result of the start job if it has ended already. */
       readonly jobResult?: string;
     }
-  /** A signal brought the unit's properties, or they were read before a progress line was applied. */
+  /** A signal or a reading brought the unit's properties. The next two kinds are for special readings. */
   | { readonly kind: 'facts'; readonly facts: RunFacts }
   /** The unit was read after signals may have been missed. */
   | {
       readonly kind: 'facts-after-gap';
       readonly facts: RunFacts;
-      /** True if the run began under the present manager, for the same unit. No run outlives its manager. */
+      /**
+       * True if the manager (one life of the user's systemd) and the configured unit are the same as at the
+       * run's beginning. No systemd run outlives its manager.
+       */
       readonly isSameManagerAndUnit: boolean;
       /** True if somebody stopped the run, according to systemd's journal. */
       readonly wasStopped?: boolean;
@@ -86,18 +90,18 @@ export type RunInput =
   | { readonly kind: 'facts-after-doubt'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /**
-   * A valid progress line. If `isLeftover`, the line may belong to a systemd run that is over, and begins no
-   * run.
+   * A valid progress line. If `isLeftover`, the line may belong to a systemd run that is over, so it begins
+   * no run.
    */
   | { readonly kind: 'line'; readonly content: ProgressEvent; readonly isLeftover: boolean }
-  /** No connection was open for QUIET_MS, or the node was restarted since a socket run began. */
+  /** No connection was open for QUIET_MS, or the node was rebooted after the run had begun. */
   | { readonly kind: 'abandoned' };
 
 export function initialRun(record: RunRecord = { state: 'idle' }): Run {
   return { ...record, begunRuns: 0, job: '', isDoubtful: false, facts: NOTHING_RAN };
 }
 
-/** True if this line begins a run of the socket. The caller also checks that the unit is not at work. */
+/** True if this line may begin a socket run. The caller also checks that the unit is not at work. */
 export function beginsSocketRun(run: Run, content: ProgressEvent, isLeftover: boolean): boolean {
   return run.state !== 'running' && !isLeftover && content.event !== 'end';
 }
@@ -148,7 +152,7 @@ function finishedRun(run: Run, outcome: 'succeeded' | 'failed', nowMs: number): 
 
 function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {
   const { begunBefore, invocationBefore, job, jobResult } = input;
-  // Signals may overtake the reply, so the run that was started may be known already, or even be over.
+  // Signals may overtake systemd's reply, so the run that was started may be known already, or even be over.
   if (run.begunRuns !== begunBefore || isRunning(run, 'systemd')) return run;
   const accepted: Run = { ...startedRun(run, 'systemd', nowMs), invocationBefore, startJob: job, job };
   const { invocation } = run.facts;
@@ -170,8 +174,8 @@ function afterFacts(run: Run, facts: RunFacts, nowMs: number): Run {
 }
 
 /**
- * The run that begins with the unit's present facts, at the time that systemd gives, or at `nowMs` if the
- * clock was set back since then.
+ * The run that begins with the unit's present facts. Its beginning is the time that systemd names. If this
+ * time is unknown, or is later than `nowMs` because the clock was set back, the beginning is `nowMs`.
  */
 function begunByUnit(run: Run, nowMs: number): Run {
   const { facts } = run;
@@ -184,13 +188,13 @@ function invocationFields({ invocation, job }: RunFacts): Pick<Run, 'invocation'
 }
 
 /**
- * A running systemd run after new facts. The facts may be those of its own invocation, of an earlier or of a
- * later one.
+ * Returns what a running systemd run becomes by the new facts in `run.facts`. These may be the facts of the
+ * run's own invocation, of an earlier one, or of a later one.
  */
 function continuedRun(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
   const withJob = { ...run, job: facts.job };
-  // The invocation is '' if the unit has not run, or was unloaded.
+  // `facts.invocation` is '' if the unit has not run, or was unloaded.
   if (facts.invocation === '' || facts.invocation === invocation) return withJob;
   const areFactsOlder = invocation === undefined && facts.invocation === run.invocationBefore;
   if (areFactsOlder) return withJob;
@@ -202,11 +206,11 @@ function continuedRun(run: Run, nowMs: number): Run {
   return isAtWork(facts) ? begunByUnit(failedRun, nowMs) : failedRun;
 }
 
-/** The run takes over the unit's invocation: its first one, or the one of another try (Restart=). */
+/** The run takes over the invocation of its facts: the run's first one, or that of another try (Restart=). */
 function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };
-  // Only the last try decides the verdict, so a bad result of an earlier job does not count any more.
+  // Only the last try decides the verdict, so a bad job result or a stop of an earlier try does not count.
   return { ...next, badJobResult: undefined, wasStopped: undefined, ...invocationFields(run.facts) };
 }
 
@@ -221,8 +225,8 @@ function withVerdict(run: Run, nowMs: number): Run {
 }
 
 /**
- * Notes that somebody stops the unit: the unit is ending, and it has a job that is not `startJob`. A unit
- * that ends by itself has no such job, unless somebody starts or reloads it just then.
+ * Sets `wasStopped` if somebody stops the unit: the unit is ending, and it has a job that is not `startJob`.
+ * A unit that ends by itself has no such job, unless somebody starts or reloads it just then.
  */
 function withStop(run: Run): Run {
   const { facts, invocation, startJob } = run;
@@ -241,19 +245,22 @@ function hasSucceeded({ badJobResult, wasStopped, invocation, facts }: Run): boo
   // If the run has no invocation, the unit has not run: something prevented its start after the job was
   // queued. If the facts have another invocation, or none, their `Result` may be that of another run.
   if (invocation === undefined || facts.invocation !== invocation) return false;
-  // A reset clears `Result`.
+  // After a reset (`reset-failed`), `Result` is no longer the result of this run.
   return facts.result === 'success' && facts.activeState !== 'failed' && !facts.wasReset;
 }
 
-function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
+function afterJob(run: Run, endedJob: string, result: string, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
-  const isBad = job === run.startJob && result !== 'done';
-  const remainingJob = job === run.job ? '' : run.job;
+  const isBad = endedJob === run.startJob && result !== 'done';
+  const remainingJob = endedJob === run.job ? '' : run.job;
   const next: Run = { ...run, job: remainingJob, ...(isBad && { badJobResult: result }) };
   return withVerdict(next, nowMs);
 }
 
-/** A systemd run goes on if its unit still works in it, or has a pending job. In all other cases it ends. */
+/**
+ * A systemd run goes on if its unit is at work in the run's invocation, or has a pending job. The run ends in
+ * all other cases, and whenever `isSameManagerAndUnit` is false.
+ */
 function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap' }, nowMs: number): Run {
   const { facts, isSameManagerAndUnit, wasStopped = false } = input;
   if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
@@ -264,11 +271,11 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
   const mayBeSameInvocation = next.invocation === undefined || next.invocation === facts.invocation;
   const isSameRun = isSameManagerAndUnit && mayBeSameInvocation;
-  // A unit that works in another invocation, or under another manager, has begun a new run.
+  // A unit that is at work, but not in the same run, has begun a new run.
   if (isAtWork(facts)) return isSameRun ? withStop(next) : begunByUnit(next, nowMs);
   // A pending job may still start the unit, so the run goes on.
   if (facts.job !== '' && isSameManagerAndUnit) return next;
-  // A run whose success is not known has failed, even if systemd has only unloaded the unit.
+  // A run counts as failed if its success is not known, for instance because systemd has unloaded the unit.
   const isSuccess = isSameManagerAndUnit && !wasStopped && hasSucceeded(next);
   return finishedRun(next, isSuccess ? 'succeeded' : 'failed', nowMs);
 }
@@ -281,7 +288,7 @@ function afterLine(run: Run, content: ProgressEvent, isLeftover: boolean, nowMs:
   // unchanged.
   if (content.event === 'progress')
     return { ...next, percent: Math.min(Math.max(content.percent, 0), 100), step: content.step };
-  // A run of systemd is ended only by its unit.
+  // A systemd run ends only with its unit.
   const isEnd = content.event === 'end' && next.origin === 'socket';
   if (!isEnd) return next;
   return finishedRun(next, content.success ? 'succeeded' : 'failed', nowMs);
@@ -289,7 +296,7 @@ function afterLine(run: Run, content: ProgressEvent, isLeftover: boolean, nowMs:
 
 type UnitState = Pick<RunFacts, 'activeState' | 'subState'>;
 
-/** True if the unit is at work: starting, running, stopping, or waiting to be restarted by systemd. */
+/** True if the unit is starting, running, reloading, stopping, or waiting to be restarted by systemd. */
 export function isAtWork(state: UnitState): boolean {
   return !isAtRest(state) && !isExited(state);
 }

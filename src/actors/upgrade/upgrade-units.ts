@@ -1,5 +1,5 @@
-// Starts the check unit and the upgrade unit on the user's bus, and decides whether a start has succeeded.
-// run.ts decides what the changes of the units mean for the run.
+// Starts the check unit and the upgrade unit by calls on the user's bus, and decides whether a start has
+// succeeded. run.ts decides what a change of the upgrade unit means for the run.
 
 import type { Clock } from '../../host/clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -29,8 +29,9 @@ export interface UpgradeContext {
 }
 
 /**
- * The longest time for the call and its job. A job that is still queued after this time counts as accepted.
- * Together with the writing of the state file (1 s at most) this stays within a command's 10 s.
+ * The longest time for a start: the calls to systemd, and the wait for the job's end. If the job has not
+ * ended by then, the start counts as accepted. This time and the writing of the state file (1 s at most)
+ * together are shorter than the 10 s that a command may take (supervisor.ts).
  */
 const START_MAX_MS = 8_000;
 
@@ -81,7 +82,10 @@ export class UpgradeUnits implements FollowerOwner {
     this.#follower = new UnitFollower(plan, this, makeBus);
   }
 
-  /** The primary name of the upgrade unit, by which it logs; undefined if none is configured. */
+  /**
+   * The primary name of the upgrade unit, under which systemd's journal has the unit's log; undefined if no
+   * upgrade unit is configured.
+   */
   get upgradeUnitId(): string | undefined {
     return this.#upgradeUnit?.facts.id ?? this.#parts.settings.upgradeUnit;
   }
@@ -114,7 +118,7 @@ export class UpgradeUnits implements FollowerOwner {
 
   /**
    * Starts the upgrade unit, or restarts it if it has exited (RemainAfterExit=). Resolves when the unit
-   * runs, has failed to run, or is still queued after START_MAX_MS. Only one call at a time is allowed.
+   * runs, when its start has failed, or after START_MAX_MS. Only one call at a time is allowed.
    */
   async startUpgrade(): Promise<StartResult> {
     const { upgradeUnit } = this.#parts.settings;
@@ -126,7 +130,7 @@ export class UpgradeUnits implements FollowerOwner {
     const leftMs = (): number => Math.max(endMs - this.#parts.clock.monotonic(), 0);
     const invocationBefore = this.#lastInvocations.get(unit);
     const { waits, bus, table } = this.#follower;
-    // The result of the reset is ignored: if it fails, the answer to the start shows what is wrong.
+    // A failure of the reset is ignored, because the answer to the start then shows what is wrong.
     if (mustResetBeforeStart(table.unit(unit)))
       await bus.call(SYSTEMD_METHODS.resetFailedUnit, [unit], { deadlineMs: leftMs() });
     const started = await this.#start(unit, leftMs());
@@ -134,8 +138,8 @@ export class UpgradeUnits implements FollowerOwner {
     // Only a new invocation proves that the unit has run, because the job's result is "done" even if a
     // condition of the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
     const hasRun = () => {
-      // Both places are checked: the facts get a new invocation first, but lose it if the unit is unloaded.
-      // `#lastInvocations` keeps it.
+      // The facts get a new invocation before `#lastInvocations` gets it. But if the unit is unloaded, only
+      // `#lastInvocations` keeps it. So both are checked.
       const { invocation } = this.#factsOf(unit);
       const isNewInvocation = invocation !== '' && invocation !== invocationBefore;
       return isNewInvocation || this.#lastInvocations.get(unit) !== invocationBefore;
@@ -148,7 +152,7 @@ export class UpgradeUnits implements FollowerOwner {
       ]);
     }
     const jobResult = waits.jobResult(started.value.job);
-    // A job that has not ended counts as accepted, whether the unit has run or not.
+    // If the job has not ended, the start counts as accepted, whether the unit has run or not.
     if (jobResult === undefined) return started;
     return hasRun()
       ? success({ ...started.value, jobResult })
@@ -177,9 +181,9 @@ export class UpgradeUnits implements FollowerOwner {
 
   /**
    * A check unit that systemd is about to restart (Restart=) is `failed` for a moment, as an upgrade unit is
-   * (run-keeper.ts, `#confirm`). So the unit is read before a failure is published. Until it is read, facts
-   * count only if the unit is at work again. Other facts are ignored: the unit may have been unloaded, and
-   * then no longer shows its failure.
+   * (run-keeper.ts, `#confirm`). So the unit is read before a failure is published. Until the unit is read,
+   * facts are ignored unless the unit is at work again, because the facts of an unloaded unit no longer show
+   * its failure.
    */
   #checkChanged(name: string, facts: RunFacts): void {
     const { publisher } = this.#parts;
@@ -228,8 +232,7 @@ export class UpgradeUnits implements FollowerOwner {
     this.#epoch += 1;
     const epoch = this.#epoch;
     await this.#parts.ready;
-    // The manager's properties have the time of systemd's start. Below, this time identifies this life of
-    // systemd in `circumstances`.
+    // One of the manager's properties is the time of systemd's start. `circumstances` below needs this time.
     const options = { path: SYSTEMD_PATH };
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;
@@ -240,7 +243,7 @@ export class UpgradeUnits implements FollowerOwner {
     const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
     if (check !== undefined) this.#parts.publisher.setCheck(check.facts);
-    // Each start of systemd has another time. A reload or re-execution of systemd does not change the time.
+    // This time identifies one life of systemd. A reload or re-execution of systemd does not change the time.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
     for (const { name, facts } of this.#follower.table.units()) this.#noteInvocation(name, facts);
@@ -249,8 +252,8 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * True if somebody has stopped the unit while this daemon did not follow it. The facts do not show this: a
-   * stopped script that ends with status 0 looks like a success.
+   * True if somebody has stopped the upgrade unit while this daemon did not follow the unit. The facts do
+   * not show this: if a stopped script ends with status 0, the facts are those of a success.
    */
   async #wasStoppedMeanwhile(): Promise<boolean> {
     const { state, origin, invocation } = this.#parts.keeper.run;

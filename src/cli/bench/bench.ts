@@ -1,5 +1,5 @@
-// The command `tonearm bench` measures what this machine and its sound server can carry. It runs its own
-// service for this (a supervisor with a gateway), and does not touch the service of a running daemon.
+// The command `tonearm bench` measures what this machine and its sound server can carry. For this purpose it
+// runs a service of its own (a supervisor with a gateway). It does not touch the service of a running daemon.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -87,8 +87,8 @@ export async function runBench(
   parts: BenchParts,
 ): Promise<string> {
   const { settings } = parts;
-  // The figures at rest are those of audio alone (docs/measuring.md, "The bench"), so systemd is off,
-  // although it is on by default.
+  // The figures at rest are for a service with only the audio backend (docs/measuring.md, "The bench"). So
+  // the systemd backend is off, although it is on by default.
   const systemd = { ...settings.systemd, enabled: false };
   // With the default settings, this service would remove the groups and loopbacks of a running daemon.
   const audio = { ...settings.audio, actsByItself: false };

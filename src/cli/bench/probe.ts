@@ -1,5 +1,6 @@
-// Measures for `tonearm bench`, in a thread of its own, how fast the codec, the sound server and the service
-// are. On the sound server it creates one corked stream, which ends with the connection.
+// Measures for `tonearm bench`, in a thread of its own, how fast the codec, the sound server and the bench's
+// service are. The codec decodes and encodes the records of streams. On the sound server, the probe creates
+// one corked stream. The stream ends when the probe's connection ends.
 
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -38,7 +39,7 @@ const SAMPLES_MAX = 10_000;
 const REQUESTS_MS_PER_SECOND = 100;
 const CHANGES_MS_PER_SECOND = 200;
 const CODEC_MS_PER_SECOND = 50;
-/** The first rounds are slow, because nothing has been compiled yet. They are not counted. */
+/** The first calls are slow, because V8 has compiled nothing yet. So the warm-ups are not counted. */
 const CHANGES_WARM_UP_MS_PER_SECOND = 50;
 const CODEC_WARM_UP_MS_PER_SECOND = 25;
 /**
@@ -150,7 +151,8 @@ class Listener {
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
-    // Only ASCII texts are searched, so the bytes need no decoding. latin1 makes one character of each byte.
+    // `waitFor` searches for ASCII texts only, so the bytes need no decoding as UTF-8. latin1 makes one
+    // character of each byte.
     this.#socket.setEncoding('latin1').on('data', (text: string) => this.#received(text));
     // If the connection is lost, `waitFor` rejects because of its time-out.
     this.#socket.on('error', () => this.#socket.destroy());
@@ -187,7 +189,7 @@ class Listener {
 /**
  * Renames the stream again and again, because a new name is a change without a sound. `delaysMs` has one
  * value per change: the time until the listener has read the change. `cpuMs` is the CPU time that one change
- * costs the whole process. This includes the service, which runs in the same process.
+ * costs the whole process, in which the service and all listeners run.
  */
 async function measureChanges(link: Link, streamIndex: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();
@@ -208,27 +210,27 @@ async function measureChanges(link: Link, streamIndex: number, listener: Listene
 
 async function measureListeners(link: Link, task: ProbeTask, figures: Figures): Promise<void> {
   const { port, seconds, listeners } = task;
-  const open: Listener[] = [];
+  const openListeners: Listener[] = [];
   const listen = async (): Promise<Listener> => {
     const listener = new Listener(port);
-    open.push(listener);
-    // Each event stream begins with this event, even if its filter does not name the event.
+    openListeners.push(listener);
+    // Each event stream begins with `server.info`, even if the stream's filter does not name this event.
     await listener.waitFor('server.info', 'the start of an event stream');
     return listener;
   };
   try {
     const streamIndex = await openSilentStream(link);
-    const first = await listen();
-    await measureChanges(link, streamIndex, first, seconds * CHANGES_WARM_UP_MS_PER_SECOND);
-    const alone = await measureChanges(link, streamIndex, first, seconds * CHANGES_MS_PER_SECOND);
+    const firstListener = await listen();
+    await measureChanges(link, streamIndex, firstListener, seconds * CHANGES_WARM_UP_MS_PER_SECOND);
+    const alone = await measureChanges(link, streamIndex, firstListener, seconds * CHANGES_MS_PER_SECOND);
     figures.event_to_bytes_ms_p50 = quantile(alone.delaysMs, 0.5);
     figures.event_to_bytes_ms_p99 = quantile(alone.delaysMs, 0.99);
     figures.cpu_ms_per_change = alone.cpuMs;
     await Promise.all(Array.from({ length: listeners }, listen));
-    const crowded = await measureChanges(link, streamIndex, first, seconds * CHANGES_MS_PER_SECOND);
+    const crowded = await measureChanges(link, streamIndex, firstListener, seconds * CHANGES_MS_PER_SECOND);
     figures.cpu_ms_per_change_crowded = crowded.cpuMs;
   } finally {
-    for (const listener of open) listener.close();
+    for (const listener of openListeners) listener.close();
   }
 }
 
@@ -240,12 +242,12 @@ async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Prom
     const request = (): Promise<Reply<'GET_SERVER_INFO'>> => ask(link, 'GET_SERVER_INFO', {});
     const info = await request();
     measured.server = `${kindOfServer(info)}, ${info.packageName ?? ''} ${info.packageVersion ?? ''}`.trim();
-    const trips = await timeCalls(task.seconds * REQUESTS_MS_PER_SECOND, request);
-    figures.round_trip_ms_p50 = quantile(trips, 0.5);
-    figures.round_trip_ms_p99 = quantile(trips, 0.99);
+    const roundTripsMs = await timeCalls(task.seconds * REQUESTS_MS_PER_SECOND, request);
+    figures.round_trip_ms_p50 = quantile(roundTripsMs, 0.5);
+    figures.round_trip_ms_p99 = quantile(roundTripsMs, 0.99);
     const flood = (): Promise<unknown> => Promise.all(Array.from({ length: PIPELINED_REQUESTS }, request));
-    const floods = await timeCalls(task.seconds * REQUESTS_MS_PER_SECOND, flood);
-    figures.pipelined_requests_per_second = (PIPELINED_REQUESTS * 1000) / quantile(floods, 0.5);
+    const floodsMs = await timeCalls(task.seconds * REQUESTS_MS_PER_SECOND, flood);
+    figures.pipelined_requests_per_second = (PIPELINED_REQUESTS * 1000) / quantile(floodsMs, 0.5);
     await measureListeners(link, task, figures);
   } finally {
     link.close({ kind: 'stopped' });

@@ -4,7 +4,7 @@
 import { availableParallelism } from 'node:os';
 import { VERSION } from '../../version.js';
 
-/** This many listeners join the first one before the changes are measured once more. */
+/** How many listeners join the first one before the bench measures changes for the second time. */
 export const LISTENERS_ADDED = 32;
 
 /** Each figure's description and unit, for people. The keys are the names in the output of `--json`. */
@@ -43,24 +43,24 @@ const CHANGES_PER_SECOND = 10;
 const LIST_WITHIN_US = 100_000;
 /** The estimate names at most this many listeners, because noise can make a listener seem free. */
 const LISTENERS_MAX = 10_000;
-/** One more listener costs at least this here, because noise can make the measured cost negative. */
+/** The least cost of a listener in the estimate, because noise can make the measured cost negative. */
 const LISTENER_LEAST_MS = 0.001;
 const DESCRIPTION_COLUMNS = 42;
 const VALUE_COLUMNS = 8;
 
 /**
- * The value before which the share `part` (0 <= part < 1) of the sorted values stands. The value for 0.5 is
- * the median. NaN without values.
+ * Sorts the values, and returns the value that has the share `part` (0 <= part < 1) of them before it. For
+ * 0.5 this is the median. Returns NaN if there are no values.
  */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 }
 
-/** A measurement is printed with three digits, because further digits are noise. */
+/** A measurement is printed with three significant digits, because further digits are noise. */
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
 /**
- * An estimate is printed with two digits, because further digits are noise. The result is a whole number,
- * and never negative; NaN stays NaN.
+ * An estimate is printed with two significant digits, because further digits are noise. The result is a whole
+ * number, and never negative; NaN stays NaN.
  */
 const twoDigits = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
 
@@ -86,11 +86,12 @@ function estimateOf(figures: Figures) {
   const decodeUs = figures.decode_us_per_stream ?? Number.NaN;
   const encodeUs = figures.encode_us_per_stream ?? Number.NaN;
   // Half of a core can spend `msPerChange` on each change. The change itself and the first listener take
-  // `aloneMs` of it, and further listeners share the rest. If `leftMs` is negative, even one is too much.
+  // `aloneMs` of it, and further listeners share the rest. If `leftMs` is negative, even one listener is too
+  // many.
   const msPerChange = HALF_CORE_MS / CHANGES_PER_SECOND;
   const leftMs = msPerChange - aloneMs;
-  const oneMoreMs = Math.max((crowdedMs - aloneMs) / LISTENERS_ADDED, LISTENER_LEAST_MS);
-  const listeners = leftMs < 0 ? 0 : 1 + leftMs / oneMoreMs;
+  const oneMoreListenerMs = Math.max((crowdedMs - aloneMs) / LISTENERS_ADDED, LISTENER_LEAST_MS);
+  const listeners = leftMs < 0 ? 0 : 1 + leftMs / oneMoreListenerMs;
   return {
     changes_per_second: twoDigits(HALF_CORE_MS / aloneMs),
     listeners: Math.min(LISTENERS_MAX, twoDigits(listeners)),
@@ -114,12 +115,12 @@ export function reportTable(report: Report): string {
     [listeners, `or about ${listeners} listeners at ${CHANGES_PER_SECOND} changes a second;`],
     [streams, `a list of about ${streams} streams is decoded and encoded within 0.1 s.`],
   ] as const;
-  const sentences = estimates.filter(([figure]) => !Number.isNaN(figure)).map(([, sentence]) => sentence);
-  const missingLines = missing === null ? [] : [`some figures could not be measured: ${missing}`];
+  const sentences = estimates.filter(([value]) => !Number.isNaN(value)).map(([, sentence]) => sentence);
+  const problemLines = missing === null ? [] : [`some figures could not be measured: ${missing}`];
   return [
     `tonearm ${version} on ${machine}`,
     `sound server: ${server ?? 'none'}`,
-    ...missingLines,
+    ...problemLines,
     '',
     ...rows,
     '',

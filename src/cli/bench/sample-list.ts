@@ -1,4 +1,5 @@
-// Makes a list of streams as a sound server sends it. `tonearm bench` times the codec with this list. Pure.
+// Makes a list of streams as a sound server sends it. With this list, `tonearm bench` measures how long the
+// decoding and the encoding take. Pure.
 
 import { clientRecord, PropertyCache } from '../../actors/audio/view.js';
 import { FROM_SERVER, REQUESTS, type Reply } from '../../protocol/pulse/commands.js';
@@ -9,7 +10,7 @@ import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import { NEWEST_VERSION, NONE } from '../../protocol/pulse/wire.js';
 import { Writer } from '../../protocol/pulse/writer.js';
 
-/** So many streams make the cost of the frame around them negligible. */
+/** The cost of the frame around this number of streams is negligible. */
 const STREAMS = 30;
 /** The format is PA_SAMPLE_S16LE. */
 export const SAMPLE_SPEC = { format: 3, channels: 2, rate: 44_100 };
@@ -81,8 +82,9 @@ function streamListFrame(): Uint8Array {
 }
 
 /**
- * Makes the functions to time. `decode` turns bytes into records, and `encode` turns records into JSON for
- * clients. `streams` is the number of streams that each call handles.
+ * Makes the functions whose duration the bench measures. `decode` turns the server's bytes into objects, and
+ * `encode` turns these objects into JSON for clients. `streams` is the number of streams that each call
+ * handles.
  */
 export function sampleWork() {
   const bytes = streamListFrame();
@@ -101,7 +103,7 @@ export function sampleWork() {
     return decoded;
   };
   const list = decode();
-  // A record also has parts that do not come from its stream.
+  // The JSON of a stream also has parts that the server does not send with the stream.
   const context = { kind: 'pulseaudio', name: 'Song', output: 'speakers' } as const;
   return {
     streams: list.length,

@@ -80,7 +80,7 @@ function readLine(args: readonly string[]): Result<LineParts, string> {
   return success({ words, node, flags });
 }
 
-/** The general help explains `watch` and `completion`, which are not in COMMANDS. */
+/** If no command has this name, the general help is returned. It explains `watch` and `completion`, too. */
 function helpFor(name: string | undefined): CtlRequest {
   const command = name === undefined ? undefined : findCommand(name);
   if (name === undefined || command === undefined) return { do: 'print', text: ctlHelp() };
@@ -88,7 +88,7 @@ function helpFor(name: string | undefined): CtlRequest {
 }
 
 function watchRequest(words: readonly string[], options: CtlOptions): CtlRequest {
-  // If a word names no event type, the error is this word.
+  // The error is the first name that stands for no event type.
   const types = eventTypes(words);
   return types.ok
     ? { do: 'watch', options, types: types.value }
@@ -101,7 +101,7 @@ function completionRequest([word, ...others]: readonly string[]): CtlRequest {
   return { do: 'completion', shell };
 }
 
-/** Undefined also for a name that every object has, such as `constructor`. */
+/** Undefined also for the name of a member that every object has, such as `constructor`. */
 function findCommand(name: string): CtlCommand | undefined {
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 }

@@ -1,12 +1,15 @@
-// Calls a function of the client by the name of its operation.
+// Calls the client's function for an operation.
 
 import type { Tonearm } from '../../client/routes.js';
 import type { OperationName } from '../../protocol/actor/operations.js';
 
-/** `args` are the path's parameters, then the body or the query. Rejects with a `ProblemError`. */
+/**
+ * `args` are the parameters of the operation's path, then the body or the query. If the request fails, the
+ * promise rejects with a `ProblemError`.
+ */
 export function askNode(node: Tonearm, operation: OperationName, args: readonly unknown[]): Promise<unknown> {
-  // TypeScript cannot check these arguments. They fit, because the words that become arguments (commands.ts)
-  // and the function's type both follow from the table of operations.
+  // TypeScript cannot check that the arguments fit. They do fit: the table of operations decides the type of
+  // the function, and also which arguments a command line may have (commands.ts).
   const ask = node[operation] as (...args: readonly unknown[]) => Promise<unknown>;
   return ask(...args);
 }

@@ -1,6 +1,6 @@
-// Decides which commands `tonearm ctl` has, and which words each takes. The build computes the values that
-// this file exports, and puts them in place of the file (packaging/computed-modules.mjs). So the program
-// loads neither the table of operations nor the schemas.
+// Makes a command of `tonearm ctl` from each operation, and decides which words the command takes. The build
+// computes the values that this file exports, and puts them in place of the file
+// (packaging/computed-modules.mjs). So the program loads neither the table of operations nor the schemas.
 
 import type { ChildName } from '../../protocol/actor/backends.js';
 import { EVENTS } from '../../protocol/actor/collections.js';
@@ -13,7 +13,7 @@ import {
 import { allowedValues, documentedPath, LOG_LINES, parametersOf } from '../../protocol/actor/parameters.js';
 import { BODIES, type ComponentName } from '../../protocol/actor/schemas.js';
 
-/** A member of the request's body, such as `volume`, or `lines` in the query of a log. */
+/** A member of a request's body, such as `volume`. A request for a log has the field `lines` in its query. */
 export interface CommandField {
   readonly name: string;
   readonly type: 'number' | 'integer' | 'boolean' | 'string';
@@ -24,6 +24,7 @@ export interface CommandField {
   readonly description?: string | undefined;
 }
 
+/** A parameter of a path, such as `output`. */
 export interface CommandParameter {
   readonly name: string;
   /** All allowed values; undefined if the value is the name or id of an output, a player or the like. */
@@ -40,17 +41,17 @@ export interface CtlCommand {
   /** A word such as `0.4` is the value of the next field that it fits; `volume=0.4` names its field. */
   readonly fields: readonly CommandField[];
   /**
-   * Each list names fields of which one must have a value. `[['id'], ['name']]` requires both fields, and
-   * `[['volume', 'delta']]` one of the two.
+   * Exactly one field of each inner list must have a value. `[['id'], ['name']]` requires both fields, and
+   * `[['volume', 'delta']]` requires one of the two.
    */
   readonly required: readonly (readonly string[])[];
-  /** True for a mute: a call without the field `muted` toggles the mute. */
+  /** True for a mute: a request without the field `muted` toggles the mute. */
   readonly toggles: boolean;
-  /** The schema of the answer; undefined for bytes, and for an operation that only changes something. */
+  /** The name of the answer's schema, if the answer is JSON. Undefined for bytes, and for each `POST`. */
   readonly answerSchema?: ComponentName | undefined;
 }
 
-/** The parts of a JSON Schema that bodies have. */
+/** The members of a body's JSON Schema that this file reads. */
 interface BodySchema {
   readonly type?: string;
   readonly anyOf?: readonly BodySchema[];
@@ -62,7 +63,10 @@ interface BodySchema {
   readonly description?: string;
 }
 
-/** Headings by backend. All other operations stand below `NODE_SECTION`. */
+/**
+ * The headings of `tonearm ctl --help`, by the backend of an operation. All other operations stand below
+ * `NODE_SECTION`.
+ */
 const SECTIONS: Readonly<Partial<Record<ChildName, string>>> = {
   audio: 'Sound',
   systemd: 'Units',
@@ -95,8 +99,8 @@ function fieldOf([name, schema]: readonly [string, BodySchema]): CommandField {
 }
 
 /**
- * The schema of a body is an object, or a choice of several objects. Each object of a choice requires one
- * field, such as `volume` in one object and `delta` in the other, and a call has only one of these fields.
+ * The schema of a body has one variant, or a choice of several. In a choice, each variant requires a
+ * different field, such as `volume` or `delta`, and a request has exactly one of these fields.
  */
 function fieldsOf(operation: Operation): Pick<CtlCommand, 'fields' | 'required'> {
   if (operation.method === 'GET')

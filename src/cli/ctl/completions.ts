@@ -20,12 +20,12 @@ const PROGRAM_WORDS: readonly (readonly [word: string, summary: string])[] = [
   ['--version', 'Prints the version'],
 ];
 const CTL_OPTIONS = ['--node', '--json', '--help'];
-const SWITCHES = ['on', 'off'];
+const SWITCH_VALUES = ['on', 'off'];
 
 interface OfferedOperation {
   readonly name: string;
   readonly summary: string;
-  /** The words that may stand behind the operation. A word that ends in `=` needs a value behind it. */
+  /** The words that are offered behind the operation. A word such as `volume=` needs a value behind it. */
   readonly words: readonly string[];
 }
 
@@ -49,24 +49,25 @@ function wordsAfter({ parameters, fields, toggles }: CtlCommand): readonly strin
   const fieldNames = fields.map(({ name }) => `${name}=`);
   const allowedValues = [...parameters, ...fields].flatMap(({ values = [] }) => values);
   const hasSwitch = fields.some(({ type }) => type === 'boolean');
-  const switchWords = hasSwitch ? SWITCHES : [];
+  const switchWords = hasSwitch ? SWITCH_VALUES : [];
   const toggleWords = toggles ? [TOGGLE_WORD] : [];
   return [...allowedValues, ...switchWords, ...toggleWords, ...fieldNames];
 }
 
-/** Quotes a text, so that it is one word for bash and zsh: `it's` becomes `'it'\''s'`. */
-function shellQuoted(text: string): string {
+/** Quotes a text, so that it is one word for zsh: `it's` becomes `'it'\''s'`. */
+function zshQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 const originLine = (shell: Shell): string => `# Made by \`tonearm ctl completion ${shell}\`.`;
 
 /**
- * Only `tonearm ctl` has completions of its own; behind the other words, bash completes the names of files.
- * Bash splits `--node=kitchen` into three words, so the script skips a word `=` behind `--node`. Nothing is
- * offered while the value of `--node` is typed, so the loop over the words then ends the function. With
- * `nospace`, bash adds no space behind a word that ends in `=`, because its value follows directly. Only the
- * first completion is tested (`COMPREPLY`), because bash adds a space only if there is no other one.
+ * The script offers words directly after `tonearm` and after `tonearm ctl`. After `tonearm bench` and the
+ * like, bash offers names of files. Bash splits `--node=kitchen` into three words, so the script skips a word
+ * `=` behind `--node`. While somebody types the value of `--node`, the script offers nothing: the loop over
+ * the words returns from the function. A value follows directly behind a word that ends in `=`, so `nospace`
+ * keeps bash from adding a space. The script tests only the first completion in `COMPREPLY`, because bash
+ * adds a space only if there is no second completion.
  */
 function bashScript(operations: readonly OfferedOperation[]): string {
   const programWords = PROGRAM_WORDS.map(([word]) => word).join(' ');
@@ -111,15 +112,15 @@ complete -F _tonearm tonearm
 }
 
 /**
- * Zsh can get the script in two ways. If it is the file `_tonearm` in a folder of `fpath`, zsh calls the
- * whole script as a function of this name at the first completion. `funcstack[1]`, the name of the function
- * that runs, is `_tonearm` then, and the script calls the real function, which it has just defined. If the
- * script is read with `source`, it only registers this function.
+ * Zsh can load the script in two ways. If the script is the file `_tonearm` in a folder of `fpath`, zsh runs
+ * the whole script as a function `_tonearm` at the first completion. Then `funcstack[1]`, the name of the
+ * running function, is `_tonearm`. So the script calls the function `_tonearm` that it has just defined. If
+ * zsh reads the script with `source`, the script only registers the function that it defines.
  */
 function zshScript(operations: readonly OfferedOperation[]): string {
   // A colon stands between word and summary, so colons inside them are escaped.
   const described = (word: string, summary: string): string =>
-    shellQuoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
+    zshQuoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
   const programWords = PROGRAM_WORDS.map(([word, summary]) => described(word, summary));
   const names = operations.map(({ name, summary }) => described(name, summary));
   const cases = operations
@@ -178,8 +179,8 @@ fi
 }
 
 /**
- * `commandline -opc` prints the words before the cursor, without the one that is being typed. The first two
- * are `tonearm ctl`. With `-f`, fish offers no names of files.
+ * `commandline -opc` prints the words before the cursor, without the word that somebody is typing.
+ * `set -e words[1 2]` removes `tonearm` and `ctl`. With `-f`, fish offers no names of files.
  */
 function fishScript(operations: readonly OfferedOperation[]): string {
   const programLines = PROGRAM_WORDS.map(

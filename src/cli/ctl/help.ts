@@ -1,4 +1,4 @@
-// The texts of `tonearm ctl --help` and `tonearm ctl OPERATION --help`, from the table of operations. Pure.
+// Makes the texts of `tonearm ctl --help` and `tonearm ctl OPERATION --help`. Pure.
 
 import { COMMANDS, type CommandField, type CtlCommand } from './commands.js';
 import { EXIT, type ExitName, MEANINGS } from './statuses.js';
@@ -29,19 +29,19 @@ called by what people call them, in small or large letters. A volume is 0.4 or
 microseconds, or with ms, s or m behind it.
 `;
 
-/** If a signature is longer, the summary stands on the next line. */
+/** The width for a signature (`signatureOf`). If a signature is longer, its summary is on the next line. */
 const SIGNATURE_COLUMNS = 34;
 
 export function ctlHelp(): string {
   const sections = [...new Set(Object.values(COMMANDS).map(({ section }) => section))];
   const lists = sections.map((section) => {
     const commands = Object.entries(COMMANDS).filter(([, command]) => command.section === section);
-    return `\n${section}:\n${commands.map(([name, command]) => commandLine(name, command)).join('')}`;
+    return `\n${section}:\n${commands.map(([name, command]) => helpEntry(name, command)).join('')}`;
   });
   return HEAD + lists.join('') + statusLines();
 }
 
-function commandLine(name: string, command: CtlCommand): string {
+function helpEntry(name: string, command: CtlCommand): string {
   const signature = signatureOf(name, command);
   const isTooLong = signature.length > SIGNATURE_COLUMNS;
   const lineBreak = isTooLong ? `\n${' '.repeat(SIGNATURE_COLUMNS + 2)}` : '';
@@ -80,8 +80,8 @@ export function commandHelp(name: string, command: CtlCommand): string {
 }
 
 /**
- * True for a bound that the help mentions. It does not mention those of `EXACT_INTEGERS` (schemas.ts), which
- * only keep a number exact.
+ * True for a bound that the help mentions. The bounds of `EXACT_INTEGERS` (schemas.ts) only keep a number
+ * exact, so the help does not mention them.
  */
 const isRealBound = (bound: number | undefined): boolean =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;

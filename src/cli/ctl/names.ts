@@ -14,7 +14,7 @@ type ListedRecord = Readonly<Record<string, unknown>>;
 
 /** A kind of things that words can name. */
 interface ListedKind {
-  /** The operation that lists them. */
+  /** The operation that lists these things. */
   readonly listOperation: OperationName;
   /** The member of a record by which the node knows the thing. */
   readonly keyMember: string;
@@ -25,7 +25,7 @@ interface ListedKind {
 const PLAYER_PREFIX = /^org\.mpris\.MediaPlayer2\./;
 const SERVICE_SUFFIX = /\.service$/;
 
-/** Each key is a parameter of a path, or a field of a body, whose value names a thing of this kind. */
+/** The keys are parameters of paths, and fields of bodies. A word for the key `output` names an output. */
 const KINDS: Readonly<Partial<Record<ParameterName | 'address', ListedKind>>> = {
   output: {
     listOperation: 'outputs',
@@ -48,7 +48,7 @@ const KINDS: Readonly<Partial<Record<ParameterName | 'address', ListedKind>>> = 
   address: { listOperation: 'bluetoothDevices', keyMember: 'address', otherNames: ({ name }) => [name] },
 };
 
-/** The ids of outputs, inputs, cards and clients. They are sent as they are, and no list is requested. */
+/** An id of an output, input, card or client. A word of digits is sent as it is, and no list is read. */
 const ID = /^\d+$/;
 /** A message names this many things at most, and counts the others. */
 const CANDIDATES_MAX = 12;
@@ -56,15 +56,15 @@ const CANDIDATES_MAX = 12;
 export interface NamedCall {
   readonly call: RequestArguments;
   /**
-   * One text for people for each word that fits nothing. It names the things that exist, and is printed only
-   * if the node then answers that there is no such thing.
+   * Texts for people, one for each word that fits nothing. Each text names the things that exist. The texts
+   * are printed only if the node answers that there is no such thing.
    */
   readonly notes: readonly string[];
 }
 
 /**
- * Replaces the words of a call by the names that the node knows. Fails if a word fits several things; the
- * error names these. Rejects with a `ProblemError` if the node does not list the things.
+ * Replaces each word that names a thing by the key of the thing. Fails if a word fits several things; the
+ * error names these things. Rejects with a `ProblemError` if the node does not list the things.
  */
 export async function resolveNames(
   node: Tonearm,
@@ -73,29 +73,29 @@ export async function resolveNames(
   const notes: string[] = [];
   const params: Record<string, string> = { ...call.params };
   const body: Record<string, unknown> = { ...call.body };
-  for (const words of [params, body]) {
-    for (const [parameter, word] of Object.entries(words)) {
-      const kind = kindFor(parameter);
+  for (const wordsByName of [params, body]) {
+    for (const [parameterOrField, word] of Object.entries(wordsByName)) {
+      const kind = kindFor(parameterOrField);
       if (kind === undefined || typeof word !== 'string' || ID.test(word)) continue;
       const records = await listRecords(node, kind, call.params['scope']);
       const fitting = fittingRecords(kind, records, word);
       if (fitting.length > 1)
-        return failed(`${parameter}: ${JSON.stringify(word)} may be ${listText(kind, fitting)}`);
-      const [only] = fitting;
-      if (only === undefined) notes.push(`there is ${listText(kind, records) || 'none'}`);
-      else words[parameter] = String(only[kind.keyMember]);
+        return failed(`${parameterOrField}: ${JSON.stringify(word)} may be ${listText(kind, fitting)}`);
+      const [fittingRecord] = fitting;
+      if (fittingRecord === undefined) notes.push(`there is ${listText(kind, records) || 'none'}`);
+      else wordsByName[parameterOrField] = String(fittingRecord[kind.keyMember]);
     }
   }
-  // A call without a body, such as one that toggles, must not get an empty one.
+  // A call without a body, such as a toggle, must not get an empty body.
   return success({ call: { params, body: call.body && body }, notes });
 }
 
-function kindFor(parameter: string): ListedKind | undefined {
+function kindFor(parameterOrField: string): ListedKind | undefined {
   const kinds: Readonly<Record<string, ListedKind>> = KINDS;
-  return kinds[parameter];
+  return kinds[parameterOrField];
 }
 
-/** `scope` is that of a unit, `user` or `system`. Without a scope, the whole list is returned. */
+/** `scope` is the scope of a unit: `user` or `system`. Without a scope, the whole list is returned. */
 async function listRecords(
   node: Tonearm,
   { listOperation }: ListedKind,
@@ -105,7 +105,10 @@ async function listRecords(
   return records.filter((record) => scope === '' || record['scope'] === scope);
 }
 
-/** If the word is exactly the key of a record, records that only have it as another name do not fit. */
+/**
+ * A word fits a record if it is the key or another name of the record, in small or large letters. If the
+ * word is exactly a key, it fits only records with this key.
+ */
 function fittingRecords(
   { keyMember, otherNames }: ListedKind,
   records: readonly ListedRecord[],

@@ -11,7 +11,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 export interface NodeAddress {
   /** The address that the client's function `tonearm` takes. */
   readonly base: string;
-  /** The password of a proxy in front of the node, as a header; empty if there is none. */
+  /** User and password for a proxy in front of the node, as a header. Empty if the address has no user. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -22,20 +22,20 @@ const LOOPBACK_ADDRESS = '127.0.0.1';
 const REACHED_BY_LOOPBACK = [LOOPBACK_ADDRESS, EVERY_ADDRESS, EVERY_IPV4];
 
 /**
- * `text` is a host, a host with its port, or a URL; each may begin with user and password. An empty query or
- * fragment counts as absent.
+ * `text` is a host, a host with its port, or a URL. User and password may stand before the host. An empty
+ * query or fragment counts as absent.
  */
 export function addressOf(text: string): Result<NodeAddress, string> {
   const address = text.replace(/[?#]+$/, '');
   const isUrl = /^https?:\/\//i.test(address);
-  const host = isIP(address) === 6 ? `[${address}]` : address;
-  const url = urlIn(isUrl ? address : `http://${host}`);
-  if (url === undefined || !hasNodeAddressOnly(url, isUrl))
+  const hostAndPort = isIP(address) === 6 ? `[${address}]` : address;
+  const url = urlIn(isUrl ? address : `http://${hostAndPort}`);
+  if (url === undefined || !isNodeAddress(url, isUrl))
     return failed(
       `${JSON.stringify(withoutPassword(text))} is no address such as kitchen.local, kitchen.local:8018 or a URL`,
     );
-  // The text decides, because `url.port` is empty for `kitchen.local:80`, too: 80 is HTTP's default port.
-  const hasPort = /:\d+\/?$/.test(host);
+  // `url.port` cannot decide, because it is empty for `kitchen.local:80`, too: 80 is HTTP's default port.
+  const hasPort = /:\d+\/?$/.test(hostAndPort);
   if (!isUrl && !hasPort) url.port = String(USUAL_PORT);
   const { username, password } = url;
   url.username = '';
@@ -44,8 +44,8 @@ export function addressOf(text: string): Result<NodeAddress, string> {
   return success({ base: url.href, headers: username === '' ? {} : { Authorization: `Basic ${secret}` } });
 }
 
-/** A proxy may serve the node below a path, so a whole URL may have a path. A host alone must have none. */
-function hasNodeAddressOnly({ pathname, search, hash }: URL, mayHavePath: boolean): boolean {
+/** A proxy may serve the node below a path, so a URL may have a path. A host without a scheme has none. */
+function isNodeAddress({ pathname, search, hash }: URL, mayHavePath: boolean): boolean {
   return search === '' && hash === '' && (mayHavePath || pathname === '/');
 }
 
@@ -65,14 +65,15 @@ function unescaped(text: string): string {
  * Two modules are loaded only here, because a command with `--node` does not need them.
  */
 export async function addressHere(): Promise<Result<NodeAddress, readonly string[]>> {
-  // Under sudo the program runs as root, but the configuration is that of the user who called sudo.
+  // Under sudo, run0 or pkexec, the program runs as root, but the configuration is that of the user who has
+  // become root.
   const { actAsInvokingUser } = await import('../invoking-user.js');
   actAsInvokingUser();
   const { loadSettings } = await import('../../supervisor/config/load.js');
   const { env } = process;
   const uid = process.getuid?.() ?? 0;
-  // The files of secrets are not checked, because only the daemon needs them, and this user may have no
-  // right to read them.
+  // The files of secrets are not checked, because only the daemon needs them, and the user of this process
+  // may have no right to read them.
   const noFault = (): undefined => undefined;
   const environment = { env, home: homeDirectory(), hostname: hostname(), uid, secretFault: noFault };
   const loaded = await loadSettings(environment);

@@ -40,9 +40,9 @@ const DEVICE_COLUMNS: readonly (keyof DeviceRecord)[] = ['address', 'name', 'pai
 const LOG_ENTRY_COLUMNS: readonly (keyof LogEntryRecord)[] = ['time', 'priority', 'message'];
 
 /**
- * The columns of a list's table. A list is the answer to an operation, or a member of a record, and each key
- * is the name of this operation or member. The table of a list that is not here has the members of its first
- * record.
+ * The columns of a list's table, by the name of the list. A list is the answer to an operation, or a member
+ * of a record, and has the name of this operation or member. If the name is not in this table, the columns
+ * are the members of the list's first record.
  */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   outputs: OUTPUT_COLUMNS,
@@ -79,9 +79,10 @@ function listLines(name: string, records: readonly PlainRecord[]): readonly stri
 }
 
 /**
- * Each line to type on another computer stands alone, so that it can be copied. The member `for` is the kind
- * of sound server that the other computer has. The member `use` is `program` if one program of that computer
- * plays on the node, and `output` if the node becomes an output of that computer.
+ * People type the texts in `lines` on another computer. Each text is printed on a line of its own, so that
+ * people can copy it. The member `for` is the kind of sound server that the other computer has. The member
+ * `use` is `program` if one program of that computer plays on the node, and `output` if the node becomes an
+ * output of that computer.
  */
 function commandLines({ for: server, use, lines }: PlainRecord): readonly string[] {
   const linesToType: readonly unknown[] = Array.isArray(lines) ? lines : [];
@@ -91,10 +92,10 @@ function commandLines({ for: server, use, lines }: PlainRecord): readonly string
   ];
 }
 
-/** A track without a title has the address of its file, as on the page. */
+/** If a track has no title, the address of its file stands in the column of titles, as on the page. */
 function trackRow({ track_id, metadata }: PlainRecord): PlainRecord {
-  const texts = isRecord(metadata) ? metadata : {};
-  return { track_id, title: texts['xesam:title'] || texts['xesam:url'], artist: texts['xesam:artist'] };
+  const tags = isRecord(metadata) ? metadata : {};
+  return { track_id, title: tags['xesam:title'] || tags['xesam:url'], artist: tags['xesam:artist'] };
 }
 
 function tableLines(name: string, records: readonly PlainRecord[]): readonly string[] {
@@ -110,22 +111,25 @@ function tableLines(name: string, records: readonly PlainRecord[]): readonly str
   );
 }
 
-/** Undefined also for a name that every object has, such as `constructor`: a member may have any name. */
+/**
+ * Undefined also for the name of a member that every object has, such as `constructor`. A list may have any
+ * name.
+ */
 function columnsOf(name: string): readonly string[] | undefined {
   return Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
 }
 
 /**
- * A line for each member. A member of a member has both names, such as `capabilities.can_play`. `listLines`
- * prints a list of records.
+ * Returns a line for each member. A member of a member has both names, such as `capabilities.can_play`. The
+ * records of a list (`listLines`) stand below the name of the list.
  */
 function memberLines(record: PlainRecord, prefix: string): readonly string[] {
   return Object.entries(record).flatMap(([key, value]) => {
     const name = `${prefix}${key}`;
     if (isRecord(value)) return memberLines(value, `${name}.`);
-    // A list that is empty, or has items that are no records, is one line.
-    const isTable = Array.isArray(value) && value.length > 0 && value.every(isRecord);
-    if (!isTable) return [`${printable(name)}: ${cell(key, value)}`];
+    // An empty list is one line. A list with an item that is no record is one line, too.
+    const isRecordList = Array.isArray(value) && value.length > 0 && value.every(isRecord);
+    if (!isRecordList) return [`${printable(name)}: ${cell(key, value)}`];
     return [`${printable(name)}:`, ...listLines(name, value).map((line) => GAP + line)];
   });
 }

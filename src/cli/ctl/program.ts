@@ -20,7 +20,7 @@ import { watch } from './watch.js';
 type CallRequest = Extract<CtlRequest, { do: 'call' }>;
 type WatchRequest = Extract<CtlRequest, { do: 'watch' }>;
 
-interface Ending {
+interface CtlFailure {
   readonly exit: ExitName;
   readonly messages: readonly string[];
 }
@@ -42,13 +42,13 @@ function run(request: CtlRequest): ExitName | Promise<ExitName> {
   }
 }
 
-async function nodeFor(options: CtlOptions): Promise<Result<Tonearm, Ending>> {
-  const name = options.node ?? process.env['TONEARM_NODE'] ?? '';
-  if (name === '') {
+async function nodeFor(options: CtlOptions): Promise<Result<Tonearm, CtlFailure>> {
+  const addressText = options.node ?? process.env['TONEARM_NODE'] ?? '';
+  if (addressText === '') {
     const here = await addressHere();
     return here.ok ? success(nodeAt(here.value)) : failed({ exit: 'badConfig', messages: here.error });
   }
-  const address = addressOf(name);
+  const address = addressOf(addressText);
   return address.ok ? success(nodeAt(address.value)) : failed({ exit: 'usage', messages: [address.error] });
 }
 
@@ -127,7 +127,7 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
   return fail({ exit: exitFor(problem), messages: [`watch: ${problemText(problem, node)}`] });
 }
 
-/** The sentence of a problem, with the node's address if no tonearm has answered at this address. */
+/** The text names the node's address if the node cannot be reached, or if another program answers there. */
 function problemText(error: ProblemError, { transport }: Tonearm): string {
   const { code, problem } = error;
   if (code !== 'unreachable' && code !== 'not-the-service') return printable(error.message);
@@ -141,17 +141,18 @@ function printOut(content: string | Uint8Array): ExitName {
 }
 
 /** The failure keeps its exit status even if its messages cannot be written. */
-function fail({ exit, messages }: Ending): ExitName {
+function fail({ exit, messages }: CtlFailure): ExitName {
   writeOut(process.stderr, lines(messages.map((message) => `tonearm: ctl: ${message}`)), EXIT[exit]);
   return exit;
 }
 
-// Without this listener Node.js would start its inspector, which lets any local user run code as this user.
+// Without this listener, the signal would make Node.js start its inspector. The inspector lets any local user
+// run code as the user of this process.
 process.on('SIGUSR1', () => undefined);
 
-// The first words are Node.js, main.js and `ctl`. There is no top-level await, because the bundle is
-// CommonJS.
+// The first three arguments are Node.js, main.js and `ctl`. There is no top-level await, because the bundle
+// is CommonJS.
 Promise.resolve(run(parseCtl(process.argv.slice(3)))).then((exit) => {
-  // A `writeOut` that failed may have set its own exit status already.
+  // If `writeOut` has failed before, it has already set the exit status.
   process.exitCode ??= EXIT[exit];
 });

@@ -1,10 +1,10 @@
-// Decides which exit status a failure has (docs/ctl.md, "Exit statuses"). It follows from the problem's HTTP
-// status and code, so no operation has exit statuses of its own.
+// Lists the exit statuses (docs/ctl.md, "Exit statuses"), and decides which of them a problem causes. The
+// problem's HTTP status and code decide, so no operation has exit statuses of its own.
 
 import type { ProblemError } from '../../client/problem.js';
 import type { FaultRow } from '../../protocol/actor/faults.js';
 
-/** These numbers come from sysexits(3), like the daemon's exit statuses. */
+/** These numbers come from sysexits(3). */
 export const EXIT = {
   ok: 0,
   usage: 64,
@@ -54,8 +54,8 @@ const EXIT_BY_HTTP_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitN
 const PROXY_REFUSALS: readonly number[] = [401, 403, 407];
 
 /**
- * The problem's code if the node has no route for the request: the backend is not enabled, or the node is
- * older than this program.
+ * The problem's code if the node has no route for the request: its configuration does not enable the route,
+ * or the node is older than `tonearm ctl`.
  */
 const NO_ROUTE = 'not-found';
 
@@ -63,8 +63,8 @@ export function exitFor({ code, status }: ProblemError): ExitName {
   // The client sets the status 0 if it does not know the HTTP status, mostly because no response has come.
   // If a response has come, but is no JSON, the code is `not-the-service`.
   if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
-  // If another program has answered, its status counts only if this program is a proxy that asks for a
-  // password or forbids the request. Its other statuses say nothing about the node.
+  // The code `not-the-service` means that another program has answered. Its status counts only if
+  // this other program is a proxy that demands a password or forbids the request.
   if (code === 'not-the-service' && !PROXY_REFUSALS.includes(status)) return 'notTonearm';
   if (code === NO_ROUTE) return 'unavailable';
   const exits: Readonly<Record<number, ExitName>> = EXIT_BY_HTTP_STATUS;

@@ -1,4 +1,5 @@
-// `tonearm ctl watch`: one line for each event of the stream, which is opened again whenever it is lost.
+// `tonearm ctl watch`: prints one line for each event of the chosen types. If the stream is lost,
+// `ReconnectingStream` opens it again.
 
 import type { ProblemError } from '../../client/problem.js';
 import { ReconnectingStream } from '../../client/stream.js';
@@ -7,16 +8,16 @@ import { printable } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { EVENT_TYPES } from './commands.js';
 
-/** The levels cost the node CPU time, so they are sent only to users who name them. */
-const LEVELS = 'audio.level';
+/** The levels cost the node CPU time, so this type is sent only to users who name it in full. */
+const LEVEL_TYPE = 'audio.level';
 /**
  * The node sends this event when the stream begins, after some time without events, and when the daemon
  * ends.
  */
-const GREETING = 'server.info';
+const SERVER_INFO = 'server.info';
 
 export interface WatchOptions {
-  /** Empty for all types except the levels and the greeting. */
+  /** Empty for all types except `audio.level` and `server.info`. */
   readonly types: readonly string[];
   readonly json: boolean;
   readonly write: (line: string) => void;
@@ -29,8 +30,9 @@ export interface WatchOptions {
 }
 
 /**
- * The event types that the words stand for. `audio` stands for all types that begin with `audio.`, except
- * the levels. A comma separates words, too. The error is the first word that names no type.
+ * The event types for which the words stand. A word is a name, or several names with commas between them.
+ * The name `audio` stands for all types that begin with `audio.`, except `audio.level`. The error is the
+ * first name that stands for no type.
  */
 export function eventTypes(words: readonly string[]): Result<readonly string[], string> {
   const names = words.flatMap(namesIn);
@@ -40,17 +42,17 @@ export function eventTypes(words: readonly string[]): Result<readonly string[], 
   return success([...new Set(matches.flatMap(({ types }) => types))]);
 }
 
-/** A word of commas alone stays as it is, and names no type. Otherwise it would stand for all types. */
+/** A word without a name, such as `,`, is returned as it is. An empty list would mean all types. */
 function namesIn(word: string): readonly string[] {
   const names = word.split(',').filter((name) => name !== '');
   return names.length === 0 ? [word] : names;
 }
 
 function isNamedBy(name: string, type: string): boolean {
-  return type === name || (type !== LEVELS && type.startsWith(`${name}.`));
+  return type === name || (type !== LEVEL_TYPE && type.startsWith(`${name}.`));
 }
 
-/** Resolves when `options.over` aborts, or with the problem if the first attempt fails. */
+/** Resolves with undefined when `options.over` aborts, or with the problem if the first attempt fails. */
 export function watch(transport: Transport, options: WatchOptions): Promise<ProblemError | undefined> {
   return new Promise((resolve) => new EventWatch(transport, options, resolve));
 }
@@ -69,7 +71,7 @@ class EventWatch {
       transport,
       query: () => new URLSearchParams(options.types.length > 0 ? { types: options.types.join() } : {}),
       onEvent: ({ type, data }) => this.#print(type, data),
-      // Each piece of the stream calls this, but only the first one after the start or a loss matters.
+      // The stream calls `onRead` after each piece. Only the first call after the start or a loss matters.
       onRead: () => this.#markOpen(),
       onLost: (problem) => this.#lost(problem),
     });
@@ -78,10 +80,10 @@ class EventWatch {
     if (options.over.aborted) this.#close(undefined);
   }
 
-  /** Leaves out what is not chosen, because everybody gets the greeting and the marks of a snapshot. */
+  /** Prints only chosen types: the node sends `server.info` and the marks of a snapshot in any case. */
   #print(type: string, data: string): void {
     const { types, json, write } = this.#options;
-    const isChosen = types.length === 0 ? type !== GREETING : types.includes(type);
+    const isChosen = types.length === 0 ? type !== SERVER_INFO : types.includes(type);
     if (isChosen) write(eventLine(type, data, json));
   }
 
@@ -92,8 +94,8 @@ class EventWatch {
   }
 
   #lost(problem: ProblemError): void {
-    // If the first attempt fails, the problem ends the watch. It may be a wrong name or a refusal, against
-    // which further attempts would not help.
+    // If the first attempt fails, the watch ends with the problem. The address may be wrong, or the node may
+    // refuse the request. Further attempts would not help.
     if (!this.#wasOpen) {
       this.#close(problem);
       return;

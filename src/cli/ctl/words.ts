@@ -1,6 +1,6 @@
-// Decides which words after a command are parameters of its path, and which are its fields. This file
-// checks only that each value has the right form, is in its closed list and is not missing. The node checks
-// the rest. Pure.
+// Makes the parameters and fields of a request from the words after a command. This file refuses words that
+// are missing, too many, of a wrong form, or not in a closed list. The node checks the rest, such as the
+// range of a number. Pure.
 
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -14,7 +14,7 @@ export interface RequestArguments {
 
 /** `fade=20`: the name of a field, and its value, which may have several lines. */
 const NAMED_WORD = /^(\w+)=(.*)$/s;
-/** `+5%` or `-5%`. */
+/** A word with a sign, such as `+5%` or `-5%`. */
 const SIGNED_WORD = /^[+-]/;
 
 /** Accepted besides the words of a switch, because a script may have a value from JSON. */
@@ -32,11 +32,11 @@ const MICROSECONDS: ReadonlyMap<string, number> = new Map([
 /** `1.5s`: a number, and a unit of MICROSECONDS. */
 const TIME = /^(.*?)(ms|s|m)$/;
 
-/** The error names the field and what is wrong with it. */
+/** The error is a text for people, without the name of the command. */
 export function readWords(command: CtlCommand, words: readonly string[]): Result<RequestArguments, string> {
   const { parameters } = command;
-  // The first words are the parameters, in order. If there are two words, `parameters[2]` is the first one
-  // that is missing.
+  // The first words are the parameters, in order. If there are two words, `parameters[2]` is the first
+  // parameter that is missing.
   const missing = parameters[words.length];
   if (missing !== undefined) return failed(`${placeholder(missing.name)} is missing`);
   const params: Record<string, string> = {};
@@ -46,8 +46,8 @@ export function readWords(command: CtlCommand, words: readonly string[]): Result
       return failed(`${placeholder(name)}: ${quoted(word)} is not one of ${values.join(', ')}`);
     params[name] = word;
   }
-  const fields = readBody(command, words.slice(parameters.length));
-  return fields.ok ? success({ params, body: fields.value }) : fields;
+  const body = readBody(command, words.slice(parameters.length));
+  return body.ok ? success({ params, body: body.value }) : body;
 }
 
 /** The name of a parameter or a field in texts for people, such as `OUTPUT`. */
@@ -55,7 +55,7 @@ export function placeholder(name: string): string {
   return name.toUpperCase();
 }
 
-/** Each word is the value of the next field, or has the form `field=value`. */
+/** Each word is the value of the next field that it fits, or has the form `field=value`. */
 function readBody(command: CtlCommand, words: readonly string[]): Result<RequestArguments['body'], string> {
   const body: Record<string, unknown> = {};
   for (const word of words) {
@@ -86,9 +86,9 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const namedField = command.fields.find((field) => field.name === name);
   if (namedField !== undefined) {
-    // `volume=+5%` is a `delta`, as `+5%` alone is. So a value that does not fit the named field may fit an
-    // alternative to this field. A call may have only one of several alternatives.
-    const alternatives = alternativesTo(command, name);
+    // `volume=+5%` sets `delta`, as the word `+5%` does. So a value that does not fit the named field may fit
+    // an alternative to this field.
+    const alternatives = alternativesIncluding(command, name);
     const field = [namedField, ...command.fields].find(
       (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),
     );
@@ -102,12 +102,12 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   // The word names no field of this command.
   const freeFields = command.fields.filter((field) => isFreeField(command, field.name, body));
   const next = freeFields.find((field) => fitsField(field, word));
-  // `name` is empty for a word without an equals sign. A word that contains one can be the value
-  // of a text field, but of no other field.
+  // `name` is empty if the word does not have the form `field=value`. A word of this form can be the value of
+  // a text field, but of no other field.
   const isWholeValue = name === '' || next?.type === 'string';
   if (next !== undefined && isWholeValue) return success({ field: next, text: word });
   const [firstFree] = freeFields;
-  // A word without an equals sign that comes here fits no free field, so it has a sign.
+  // If `name` is empty here, the word fits no free field, so the word has a sign.
   if (name === '' && firstFree !== undefined) return failed(signRefusal(firstFree, word));
   const names = command.fields.map((field) => field.name);
   const fieldsText = names.length === 0 ? 'no fields' : `the fields ${names.join(', ')}`;
@@ -119,17 +119,17 @@ const signRefusal = ({ name }: CommandField, value: string): string =>
 
 /** True if neither the field nor an alternative to it has a value yet. */
 function isFreeField(command: CtlCommand, name: string, body: object): boolean {
-  return !alternativesTo(command, name).some((alternative) => Object.hasOwn(body, alternative));
+  return !alternativesIncluding(command, name).some((alternative) => Object.hasOwn(body, alternative));
 }
 
-/** The names of the field and of its alternatives. A call may have only one of them. */
-function alternativesTo({ required }: CtlCommand, name: string): readonly string[] {
+/** The names of the field and of its alternatives. A request may have only one of these fields. */
+function alternativesIncluding({ required }: CtlCommand, name: string): readonly string[] {
   return required.find((names) => names.includes(name)) ?? [name];
 }
 
 /**
- * A word with a sign is a change: `+5%` is a `delta`. It fits any text field, but a number field only if the
- * value of the field may be negative.
+ * A word with a sign is a change: `+5%` is a `delta`. Such a word does not fit a number field whose value
+ * cannot be negative. Otherwise every word fits.
  */
 function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: CommandField, word: string): boolean {
   return type === 'string' || minimum < 0 || !SIGNED_WORD.test(word);
@@ -150,11 +150,11 @@ function switchIn(text: string): Result<boolean, string> {
 }
 
 function numberValue({ description = '' }: CommandField, text: string): Result<number, string> {
-  // In schemas.ts, the description of a field for a time begins with the unit.
+  // In schemas.ts, the description of each field with a time in microseconds begins with this unit.
   const time = description.startsWith('microseconds') ? TIME.exec(text) : null;
-  const [, digits = text, unit = ''] = time ?? [];
-  // `numberIn` accepts no plus sign, so it is removed. In `+-5` it stays, so that this is no number.
-  const value = numberIn(digits.replace(/^\+(?!-)/, ''));
+  const [, numeral = text, unit = ''] = time ?? [];
+  // `numberIn` accepts no plus sign, so the plus sign is removed. It stays in `+-5`, which is no number.
+  const value = numberIn(numeral.replace(/^\+(?!-)/, ''));
   if (value === undefined) return failed(`${quoted(text)} is no number`);
   const factor = MICROSECONDS.get(unit);
   return success(factor === undefined ? value : Math.round(value * factor));
