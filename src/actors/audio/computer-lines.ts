@@ -11,7 +11,7 @@ export interface NodeToReach {
   readonly address: string;
   /** The sound server reports it, so it may have any characters, or none. */
   readonly hostname: string;
-  /** The user who runs the sound server. */
+  /** The user who runs the sound server. Like the hostname, the name may have any characters, or none. */
   readonly user: string;
   /** The port of the daemon; undefined if the daemon does not serve the cookie. */
   readonly cookiePort: number | undefined;
@@ -19,6 +19,9 @@ export interface NodeToReach {
 
 /** The pause after which a tunnel tries again to reach a lost node. PipeWire 0.3.65 does not try again. */
 const RECONNECT_MS = 5_000;
+
+/** The name of a user that means nothing else to a shell or to scp. */
+const PLAIN_USER = /^\w[\w.-]*$/;
 
 const PULSE_FOLDER = '~/.config/pulse';
 /**
@@ -75,9 +78,11 @@ function onlyPlain(text: string): string {
 /** Returns the line that copies the cookie to a file that only the user of the computer may read. */
 function lineToCopyCookie({ address, user, cookiePort }: NodeToReach, file: string): string {
   const host = inUrl(address);
+  // Without a user, scp takes the name of the user on the computer.
+  const userAndHost = PLAIN_USER.test(user) ? `${user}@${host}` : host;
   const copyCommand =
     cookiePort === undefined
-      ? `mkdir -p ${PULSE_FOLDER} && scp ${user}@${host}:.config/pulse/cookie ${file}`
+      ? `mkdir -p ${PULSE_FOLDER} && scp ${userAndHost}:.config/pulse/cookie ${file}`
       : `curl -f --create-dirs -o ${file} http://${host}:${cookiePort}/audio/cookie`;
   return `${copyCommand} && chmod 600 ${file}`;
 }

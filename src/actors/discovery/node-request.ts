@@ -26,8 +26,8 @@ const VERSION_MAX_UNITS = 64;
 export interface NodeAnswer {
   readonly api: NodeRecord['api'];
   readonly version?: string;
-  /** The address that has answered. */
-  readonly address: string;
+  /** The address that has answered; undefined if it ended the connection right after the answer. */
+  readonly address: string | undefined;
   /** True if this machine itself has the address. */
   readonly isOwnAddress: boolean;
 }
@@ -55,7 +55,7 @@ async function readAnswer(
   const response = await sendRequest(url, lookup, signal);
   try {
     // The addresses are read before the body, because a socket that has ended no longer has them.
-    const { localAddress, remoteAddress = '' } = response.socket;
+    const { localAddress, remoteAddress } = response.socket;
     if (response.statusCode !== 200) return failed(`GET /server was answered with ${response.statusCode}`);
     const body = await bodyWithin(response, ANSWER_MAX_BYTES);
     if (!body.ok) return failed(`the answer to GET /server is ${body.error}`);
@@ -71,7 +71,7 @@ async function readAnswer(
       ...(hasVersion && { version: capped(version, VERSION_MAX_UNITS) }),
       address: remoteAddress,
       // If this machine connects to one of its own addresses, the connection also comes from that address.
-      isOwnAddress: localAddress === remoteAddress,
+      isOwnAddress: remoteAddress !== undefined && localAddress === remoteAddress,
     });
   } finally {
     response.destroy();

@@ -16,10 +16,11 @@ const PROGRAM_WORDS: readonly (readonly [word: string, summary: string])[] = [
   ['trace', 'Shows the messages of the sound server'],
   ['--check-config', 'Prints the configuration, or its problems'],
   ['--config', 'Reads this file'],
+  ['--allow-root', 'Starts even as root'],
   ['--help', 'Prints the help'],
   ['--version', 'Prints the version'],
 ];
-const CTL_OPTIONS = ['--node', '--json', '--help'];
+const CTL_OPTIONS = ['--node', '--json', '--help', '--version'];
 const SWITCH_VALUES = ['on', 'off'];
 
 interface OfferedOperation {

@@ -18,6 +18,8 @@ interface ListedKind {
   readonly listOperation: OperationName;
   /** The member of a record by which the node knows the thing. */
   readonly keyMember: string;
+  /** True if the things also have ids, which are numbers. A word of digits is then an id. */
+  readonly hasIds?: true;
   /** The other names of the thing. */
   readonly otherNames: (record: ListedRecord) => readonly unknown[];
 }
@@ -30,11 +32,27 @@ const KINDS: Readonly<Partial<Record<ParameterName | 'address', ListedKind>>> = 
   output: {
     listOperation: 'outputs',
     keyMember: 'name',
+    hasIds: true,
     otherNames: ({ label, description }) => [label, description],
   },
-  input: { listOperation: 'inputs', keyMember: 'name', otherNames: ({ description }) => [description] },
-  card: { listOperation: 'cards', keyMember: 'name', otherNames: ({ description }) => [description] },
-  client: { listOperation: 'clients', keyMember: 'id', otherNames: ({ name, app }) => [name, app] },
+  input: {
+    listOperation: 'inputs',
+    keyMember: 'name',
+    hasIds: true,
+    otherNames: ({ description }) => [description],
+  },
+  card: {
+    listOperation: 'cards',
+    keyMember: 'name',
+    hasIds: true,
+    otherNames: ({ description }) => [description],
+  },
+  client: {
+    listOperation: 'clients',
+    keyMember: 'id',
+    hasIds: true,
+    otherNames: ({ name, app }) => [name, app],
+  },
   player: {
     listOperation: 'players',
     keyMember: 'bus_name',
@@ -48,7 +66,7 @@ const KINDS: Readonly<Partial<Record<ParameterName | 'address', ListedKind>>> = 
   address: { listOperation: 'bluetoothDevices', keyMember: 'address', otherNames: ({ name }) => [name] },
 };
 
-/** An id of an output, input, card or client. A word of digits is sent as it is, and no list is read. */
+/** A word that is an id is sent as it is, and no list is read. */
 const ID = /^\d+$/;
 /** A message names this many things at most, and counts the others. */
 const CANDIDATES_MAX = 12;
@@ -76,7 +94,9 @@ export async function resolveNames(
   for (const wordsByName of [params, body]) {
     for (const [parameterOrField, word] of Object.entries(wordsByName)) {
       const kind = kindFor(parameterOrField);
-      if (kind === undefined || typeof word !== 'string' || ID.test(word)) continue;
+      if (kind === undefined || typeof word !== 'string') continue;
+      const isId = kind.hasIds === true && ID.test(word);
+      if (isId) continue;
       const records = await listRecords(node, kind, call.params['scope']);
       const fitting = fittingRecords(kind, records, word);
       if (fitting.length > 1)

@@ -41,7 +41,8 @@ export function addressOf(text: string): Result<NodeAddress, string> {
   url.username = '';
   url.password = '';
   const secret = Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64');
-  return success({ base: url.href, headers: username === '' ? {} : { Authorization: `Basic ${secret}` } });
+  const hasSecret = username !== '' || password !== '';
+  return success({ base: url.href, headers: hasSecret ? { Authorization: `Basic ${secret}` } : {} });
 }
 
 /** A proxy may serve the node below a path, so a URL may have a path. A host without a scheme has none. */

@@ -31,6 +31,14 @@ test('the lines have an IPv6 address in brackets, and copy the cookie by scp if 
   assert.match(second ?? '', /^PULSE_SERVER=tcp6:\[fd00::5\]:4713 /);
 });
 
+test('the line that copies the cookie by scp has no user if the name means something to a shell, or is missing', () => {
+  for (const user of ['', '-l', '$(reboot)', 'a b', 'a;b']) {
+    const node = { ...NODE, user, cookiePort: undefined };
+    const [first = ''] = linesOf({ ...OPEN_PORT, cookie: 'required' }, node);
+    assert.ok(first.includes('&& scp ADDRESS:.config/pulse/cookie '), first);
+  }
+});
+
 /**
  * Matches names such as `NODE_192-168-1-20`. The name of the output follows `sink_name=`, and the name of
  * the cookie's file follows `pulse/`.

@@ -114,6 +114,16 @@ test('a node that is configured by a name has the address that answered, but no 
   assert.deepEqual(origins(), ['http://10.8.0.4']);
 });
 
+test('a configured node has no addresses if the connection ended before its address was read', () => {
+  const { nodes, list } = createKnownNodes();
+  const answer = { api: 'tonearm' as const, address: undefined, isOwnAddress: false };
+  nodes.setConfigured([{ url: new URL('http://radio.lan:8018'), answer, isReachable: true }]);
+  assert.deepEqual(
+    list().map(({ addresses }) => addresses),
+    [[]],
+  );
+});
+
 test('a configured node is this node itself if it has both an address and the port of this node', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setConfigured([

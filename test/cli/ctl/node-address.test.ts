@@ -26,6 +26,18 @@ describe('the address of a node', () => {
       assert.equal(address.value.base, expected);
     });
 
+  for (const [userAndPassword, expected] of [
+    ['me:secret', 'me:secret'],
+    ['me', 'me:'],
+    [':secret', ':secret'],
+  ] as const)
+    test(`the request to ${userAndPassword}@kitchen.local has these in its header Authorization`, () => {
+      const address = addressOf(`${userAndPassword}@kitchen.local`);
+      assert.ok(address.ok);
+      const encoded = Buffer.from(expected).toString('base64');
+      assert.deepEqual(address.value.headers, { Authorization: `Basic ${encoded}` });
+    });
+
   for (const text of [
     '',
     'kitchen.local/node',
