@@ -29,18 +29,27 @@ tries again for one second, and with end for 15 seconds. The exit status is
 always 0, so that a script under set -e goes on; a problem is one line on stderr.
 `;
 
-/** The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs. */
-const ANSWER_MAX_MS = 1_000;
+/**
+ * The longest time of one attempt. The daemon needs only milliseconds to read a line and to close the
+ * connection. A script must not wait for a daemon that hangs.
+ */
+const ATTEMPT_MAX_MS = 1_000;
 const RETRY_AFTER_MS = 50;
-/** A script must not wait long for a daemon that is absent. The next line makes up for a lost line. */
+/**
+ * A script must not wait long for a daemon that is absent. A lost line does little harm, because another
+ * line follows.
+ */
 const RETRY_MAX_MS = 1_000;
 /**
  * No line follows `end`. If `end` is lost, the upgrade counts as running until there has been no connection
- * for ten minutes (`QUIET_MS` in actors/upgrade/run.ts). So `end` is tried for longer than the start of the
- * daemon takes, which is some seconds on a slow board.
+ * for ten minutes (`QUIET_MS` in actors/upgrade/run.ts). On a slow board the daemon takes some seconds to
+ * start, so `end` is tried for longer than that.
  */
 const END_RETRY_MAX_MS = 15_000;
-/** A connection fails so while the daemon restarts. The line has not been read, so it is sent again. */
+/**
+ * A connection fails with one of these errors while the daemon restarts. The daemon has not read the line
+ * then, so the line is sent again.
+ */
 const RESTART_ERRORS: readonly (string | undefined)[] = [
   'ENOENT',
   'ECONNREFUSED',
@@ -61,12 +70,12 @@ export type ProgressRequest =
   | WrongUsage;
 
 /**
- * tonearm does not usually run as root, so a script that sudo runs reports to the tonearm of the user who
- * called sudo.
+ * tonearm does not usually run as root. So if a user has become root, for example by sudo, the script of this
+ * user reports to this user's tonearm.
  */
 function defaultSocket(caller: Caller): string {
   const invoker = invokingUser(caller);
-  // `caller.env` has root's variables, so it does not name the invoking user's directory.
+  // If there is an invoker, `caller.env` has root's variables, which do not name the invoker's directory.
   const directory =
     invoker === undefined ? runtimeDirectory(caller.env, caller.uid) : runtimeDirectory({}, invoker);
   return `${directory}/tonearm/upgrade.sock`;
@@ -78,13 +87,16 @@ type OptionTypes = Readonly<Record<string, { readonly type: 'string' | 'boolean'
 const VALUE = { type: 'string' } as const;
 const FLAG = { type: 'boolean' } as const;
 
-/** The event that each command writes, and the options that give the line its other fields. */
+/**
+ * A verb is the word after `progress`. Each row has the `event` of the verb's line, and the options that set
+ * the other fields of this line.
+ */
 const VERBS: Readonly<Record<string, { readonly event: string; readonly options: OptionTypes }>> = {
   begin: { event: 'begin', options: { total: VALUE } },
   step: { event: 'progress', options: { percent: VALUE, current: VALUE, step: VALUE } },
   end: { event: 'end', options: { success: FLAG, failure: FLAG } },
 };
-/** The only option in VERBS whose value is a text. The other values are integers. */
+/** The only VALUE in VERBS that is a text. Each other VALUE in VERBS is an integer. */
 const TEXT_OPTION = 'step';
 
 /** `args` are the arguments after the word `progress`. Pure. */
@@ -95,17 +107,17 @@ export function parseProgress(args: readonly string[], caller: Caller): Progress
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
   if (verb === undefined)
     return wrong(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
-  const options = parseOptions(optionArgs, { ...verb.options, socket: VALUE });
-  if (!options.ok) return wrong(options.error);
-  const line = word === 'end' ? endLine(options.value) : beginOrStepLine(verb, options.value);
+  const parsed = parseOptions(optionArgs, { ...verb.options, socket: VALUE });
+  if (!parsed.ok) return wrong(parsed.error);
+  const line = word === 'end' ? endLine(parsed.value) : beginOrStepLine(verb, parsed.value);
   if (!line.ok) return wrong(line.error);
-  const { socket = defaultSocket(caller) } = options.value;
+  const { socket = defaultSocket(caller) } = parsed.value;
   if (socket === '') return wrong('--socket needs a value');
   const retryMs = word === 'end' ? END_RETRY_MAX_MS : RETRY_MAX_MS;
   return { do: 'write', line: JSON.stringify(line.value), socket: String(socket), retryMs };
 }
 
-/** The parser is not strict, so that a value, such as the name of a step, may begin with a dash. */
+/** Checks the options itself, because a strict `parseArgs` refuses a value that begins with a dash. */
 function parseOptions(args: string[], options: OptionTypes): Result<ParsedOptions, string> {
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   for (const token of tokens) {
@@ -118,9 +130,9 @@ function parseOptions(args: string[], options: OptionTypes): Result<ParsedOption
   return success(values);
 }
 
-function endLine(options: ParsedOptions): Result<object, string> {
-  const isSuccess = options['success'] ?? false;
-  const isFailure = options['failure'] ?? false;
+function endLine(parsed: ParsedOptions): Result<object, string> {
+  const isSuccess = parsed['success'] ?? false;
+  const isFailure = parsed['failure'] ?? false;
   return isSuccess === isFailure
     ? failed('give either --success or --failure')
     : success({ event: 'end', success: isSuccess });
@@ -147,9 +159,9 @@ function beginOrStepLine(
 }
 
 /**
- * Writes the line and waits until the daemon has read it, because the script may end directly afterwards,
- * and a line that is read after the script's unit has ended does not change the run. Tries again for
- * `retryMs` while the daemon is absent, because it may be restarting. Never rejects.
+ * Writes the line and waits until the daemon has read it. Without this wait, the script's unit may end before
+ * the daemon reads the line, and then the line does not change the run. Tries again for `retryMs` while the
+ * daemon is absent, because the daemon may be restarting. Never rejects.
  */
 export async function writeProgress(
   line: string,
@@ -158,7 +170,7 @@ export async function writeProgress(
 ): Promise<Result<undefined, string>> {
   const endMs = performance.now() + retryMs;
   for (;;) {
-    const written = await attempt(line, socket, Math.min(endMs - performance.now(), ANSWER_MAX_MS));
+    const written = await attempt(line, socket, Math.min(endMs - performance.now(), ATTEMPT_MAX_MS));
     if (written.ok) return written;
     const { error } = written;
     const isLastAttempt = performance.now() + RETRY_AFTER_MS >= endMs;
@@ -172,7 +184,7 @@ type Written = Result<undefined, NodeJS.ErrnoException>;
 
 function attempt(line: string, socket: string, withinMs: number): Promise<Written> {
   return new Promise((resolve) => {
-    // `timer` and `connection` have their values when this is called, because only later events call it.
+    // `timer` and `connection` have their values when `end` is called, because only later events call it.
     const end = (written: Written) => {
       clearTimeout(timer);
       connection.destroy();
@@ -183,7 +195,7 @@ function attempt(line: string, socket: string, withinMs: number): Promise<Writte
     const connection = connect({ path: socket });
     connection.once('error', fail);
     // The daemon closes the connection when it has read the whole line. Node reports this only if the socket
-    // is read (`resume`). After an error there is also a `close`, which finds the promise already settled.
+    // is read (`resume`). A `close` also follows an error, but the promise is already settled then.
     connection.once('close', () => end(success(undefined)));
     connection.resume();
     connection.end(`${line}\n`);

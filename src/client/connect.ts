@@ -1,6 +1,6 @@
-// Keeps the live state of one node by its event stream, and notifies subscribers of the slices that have
-// changed. The stream lacks `server`, `power`, and the `can_*` of `upgrade`. So these are fetched when a
-// connection or a backend comes up.
+// Keeps the live state of one node by its event stream. A slice is a member of this state. When a slice has
+// changed, its listeners are called. The stream lacks `server`, `power`, and the `can_*` of `upgrade`. So
+// these are fetched when a connection or a backend comes up.
 
 import type { NodeEvent } from './events.js';
 import type { ConnectOptions, Live } from './live.js';
@@ -16,7 +16,7 @@ const LEVEL = 'audio.level';
 /** The wait after an answer with 503 or 504, before power and upgrade are requested once more. */
 const RETRY_MS = 10_000;
 
-/** Returns at once and reconnects until `close`. The `options` cannot be changed later. */
+/** Returns at once and reconnects until `close`. Only the option `levels` can be changed later. */
 export function connect(node: Tonearm, options: ConnectOptions = {}): Live {
   return new LiveNode(node, options);
 }
@@ -38,30 +38,30 @@ class LiveNode implements Live {
    * False while the store has only a part of a snapshot. Each backend's part of a snapshot begins with a
    * mark. Only the last event of the whole snapshot has an id.
    */
-  #isWhole = true;
-  #hasLevels: boolean;
+  #isStateWhole = true;
+  #areLevelsOn: boolean;
   #hasReceivedBye = false;
   readonly #clock = new NodeClock();
   /**
-   * Each of these backends has unstreamed records that must be fetched as soon as it is up. A backend that
-   * stays up does not become due, even if it sends `backend.updated`. Otherwise each request to `power`
-   * would cause the next request: the node starts a thread for the request, and sends `backend.updated` when
-   * this thread starts and when it ends.
+   * A fetch is due for each of these backends when it is up. Only `power` and `upgrade` have data to fetch.
+   * A backend that stays up does not become due, even if the node sends `backend.updated`. Otherwise each
+   * request to `power` would cause the next request: the node starts a thread for the request, and sends
+   * `backend.updated` when this thread starts and when it ends.
    */
-  readonly #due = new Set<string>(['power', 'upgrade']);
+  readonly #dueBackends = new Set<string>(['power', 'upgrade']);
   /** Set by the first 503 or 504 of a connection. There is no second retry, because the reason may last. */
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;
     this.#options = options;
-    this.#hasLevels = options.levels ?? false;
+    this.#areLevelsOn = options.levels ?? false;
     this.#published = this.#store.state;
     this.ready = new Promise((resolve, reject) => {
       this.#setReady = resolve;
       this.#failReady = reject;
     });
-    // A caller that does not wait for `ready` must not get its failure as an unhandled rejection.
+    // If the program does not wait for `ready`, a rejection of `ready` must not count as unhandled.
     this.ready.catch(() => undefined);
     this.#stream = new ReconnectingStream({
       transport: node.transport,
@@ -88,8 +88,8 @@ class LiveNode implements Live {
   }
 
   setLevels(isOn: boolean): void {
-    if (isOn === this.#hasLevels) return;
-    this.#hasLevels = isOn;
+    if (isOn === this.#areLevelsOn) return;
+    this.#areLevelsOn = isOn;
     this.#forgetLevels();
     this.#notify();
     this.#stream.renew();
@@ -122,7 +122,7 @@ class LiveNode implements Live {
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
     const otherTypes = types ?? (backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
-    const lists = { types: this.#hasLevels ? [...otherTypes, LEVEL] : types, backend, exclude };
+    const lists = { types: this.#areLevelsOn ? [...otherTypes, LEVEL] : types, backend, exclude };
     const query = new URLSearchParams();
     for (const [name, values] of Object.entries(lists))
       if (values !== undefined) query.set(name, values.join());
@@ -130,22 +130,21 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // This is a snapshot's first mark. All slices of records are emptied, because the client may have missed
-    // the removal of a record, and because the snapshot has no mark for a backend that is no longer enabled.
-    // The estimate of the node's time is forgotten, because a clock may have been set since the last
-    // snapshot.
-    if (isMark(event) && this.#isWhole) {
+    // At a snapshot's first mark all slices of records are emptied, because the client may have missed the
+    // removal of a record, and because the snapshot has no mark for a backend that is no longer enabled. The
+    // estimate of the node's time is forgotten, because a clock may have been set since the last snapshot.
+    if (isMark(event) && this.#isStateWhole) {
       this.#store.set(emptySlices());
       this.#clock.forget();
     }
     this.#store.apply(event);
     // A mark shows that a snapshot is under way. The first event with a new id is the last of the snapshot,
     // even if this event is itself a mark.
-    if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
+    if (isMark(event) || hasNewId) this.#isStateWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
-    // A backend becomes due when it is not up, and at its mark in each snapshot (see `#due`).
+    // A backend becomes due when it is not up, and at its mark in each snapshot (see `#dueBackends`).
     if (event.type === 'backend.updated' && (event.data.state !== 'up' || isMark(event)))
-      this.#due.add(event.data.backend);
+      this.#dueBackends.add(event.data.backend);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
     safely(() => this.#options.onEvent?.(event));
@@ -153,7 +152,7 @@ class LiveNode implements Live {
 
   /**
    * A stream begins with `connected`. The node sends `love` as a sign of life after some silence, so the
-   * client has caught up then. The node sends `bye` before it ends.
+   * client has received all earlier events then. The node sends `bye` when the daemon ends.
    */
   #onServerInfo(word: string): void {
     this.#hasReceivedBye = word === 'bye';
@@ -176,7 +175,7 @@ class LiveNode implements Live {
       this.#hasReceivedBye ? ownProblem('bye') : problem,
     );
     this.#hasReceivedBye = false;
-    this.#due.add('power').add('upgrade');
+    this.#dueBackends.add('power').add('upgrade');
     this.#notify();
   }
 
@@ -187,12 +186,12 @@ class LiveNode implements Live {
   }
 
   /**
-   * Returns from an incomplete snapshot to the state before it. The node sends the snapshot again, because
-   * the client does not have its id.
+   * Replaces an incomplete snapshot by the state before it. The node sends the snapshot again, because the
+   * client has not received the snapshot's id.
    */
   #dropPartialSnapshot(): void {
-    if (!this.#isWhole) this.#store.set(this.#published);
-    this.#isWhole = true;
+    if (!this.#isStateWhole) this.#store.set(this.#published);
+    this.#isStateWhole = true;
   }
 
   #forgetLevels(): void {
@@ -201,7 +200,7 @@ class LiveNode implements Live {
   }
 
   #notify(): void {
-    if (!this.#isWhole) return;
+    if (!this.#isStateWhole) return;
     const before = this.#published;
     const { state } = this.#store;
     this.#published = state;
@@ -216,8 +215,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * The first snapshot fills `backends`. A node on which no backend or bridge is enabled sends no snapshot,
-   * but only the server's record shows which are enabled. If the request for this record has failed, a
+   * The first snapshot fills `backends`. But a node sends no snapshot if no backend and no bridge is enabled.
+   * Only the server's record shows which of them are enabled. If the request for this record has failed, a
    * snapshot is expected.
    */
   #isReady(): boolean {
@@ -234,14 +233,14 @@ class LiveNode implements Live {
   }
 
   /**
-   * Returns true, and removes the backend from `#due`, if it is due, up and selected by the options. Options
-   * with `types` but without `backend` select no backend.
+   * If the backend is due, up and selected by the options, removes it from `#dueBackends` and returns true.
+   * Options with `types` but without `backend` select no backend.
    */
-  #takeDue(name: Backend): boolean {
-    const { types, backend: selected } = this.#options;
-    const isSelected = selected?.includes(name) ?? !types;
-    const isUp = this.state.backends.get(name)?.state === 'up';
-    return isSelected && isUp && this.#due.delete(name);
+  #takeDue(backend: Backend): boolean {
+    const { types, backend: selectedBackends } = this.#options;
+    const isSelected = selectedBackends?.includes(backend) ?? !types;
+    const isUp = this.state.backends.get(backend)?.state === 'up';
+    return isSelected && isUp && this.#dueBackends.delete(backend);
   }
 
   /**
@@ -260,7 +259,7 @@ class LiveNode implements Live {
 
   /**
    * If the request fails, the slice keeps its value. A backend that is up may answer with 503 or 504,
-   * because its thread can take longer to load than a request may take. So after such an answer and a wait,
+   * because its thread can take longer to load than a request may take. So `RETRY_MS` after such an answer,
    * `power` and `upgrade` become due once more.
    */
   async #fetchSlice<S extends 'server' | 'power' | 'upgrade'>(
@@ -270,7 +269,7 @@ class LiveNode implements Live {
     const value = await request().catch((problem: ProblemError) => {
       if (problem.status >= 503 && this.state.connection.status === 'live') {
         this.#retryTimer ??= setTimeout(() => {
-          this.#due.add('power').add('upgrade');
+          this.#dueBackends.add('power').add('upgrade');
           this.#notify();
         }, RETRY_MS);
       }

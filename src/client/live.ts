@@ -8,13 +8,13 @@ import type { NodeState, Slice } from './store.js';
 
 export interface ConnectOptions {
   /**
-   * Only these events are sent, besides `server.info` and the marks of snapshots. With `backend`, an event
-   * is sent if either list selects it.
+   * Only these events are sent, besides `server.info`, the marks of snapshots, and levels if they are on. If
+   * `backend` is set, too, an event is sent if either list selects it.
    */
   readonly types?: readonly EventName[];
   /**
-   * Only events of these backends are sent, besides `server.info` and the marks of snapshots. With `types`,
-   * an event is sent if either list selects it.
+   * Only events of these backends are sent, besides `server.info`, the marks of snapshots, and levels if they
+   * are on. If `types` is set, too, an event is sent if either list selects it.
    */
   readonly backend?: readonly Backend[];
   /** These events are not sent, even if `types` or `backend` names them. */
@@ -40,9 +40,10 @@ export interface Live {
   /** The latest consistent state. A snapshot appears in it only when the snapshot is complete. */
   readonly state: NodeState;
   /**
-   * Resolves with the first whole state: the records of all backends, and the slice `server`, which is
-   * undefined if its request has failed. The promise waits while the node cannot be reached. It rejects with
-   * the code `aborted` if the connection is closed before that state is complete.
+   * Resolves with the first whole state: a complete snapshot, and the slice `server`, which is undefined if
+   * its request has failed. `power`, and the `can_*` of `upgrade`, may follow later. The promise waits while
+   * the node cannot be reached. It rejects with the code `aborted` if the connection is closed before the
+   * first whole state.
    */
   readonly ready: Promise<NodeState>;
   /**
@@ -55,9 +56,9 @@ export interface Live {
   /** If there is no connection, the next attempt to connect begins now. */
   reconnect(): void;
   /**
-   * Milliseconds since the epoch by the node's clock, as the events of the players show it. Until such an
-   * event comes, the header `Date` of the stream's answer is used, which has whole seconds. Before that
-   * answer, or if the program cannot read the answer's `Date`, the time is that of this device.
+   * Milliseconds since the epoch by the node's clock. The client estimates this time from the events of
+   * players. Before the first such event, it uses the header `Date` of the stream's answer, which has whole
+   * seconds. Before that answer, or if the program cannot read the header, the time is that of this device.
    */
   nodeTime(): number;
   close(): void;

@@ -9,8 +9,9 @@ const CLOCK_SET_MS = 2000;
 
 export class NodeClock {
   /**
-   * True after a stream's first `love`, which the node sends only after a silence. Events before it may
-   * arrive late, for example behind a long snapshot. So only later ones can show that a clock was set.
+   * True after a stream's first `love`, a sign of life that the node sends only after a silence. Events
+   * before this `love` may arrive late, for example behind a long snapshot. So only events after it can show
+   * that a clock was set.
    */
   hasCaughtUp = false;
   /**
@@ -21,11 +22,11 @@ export class NodeClock {
   #aheadMs: number | undefined;
   /**
    * The same difference, calculated from the header `Date` of the answer that began the newest stream. The
-   * header has whole seconds. 0 if there is no such header.
+   * header has whole seconds. Without this header, the difference counts as 0.
    */
   #answerAheadMs = 0;
 
-  /** Milliseconds since the epoch. Before the first event, only the header shows the node's time. */
+  /** The node's time in milliseconds since the epoch. Before the first event, it comes from the header. */
   now(): number {
     return Date.now() - (this.#aheadMs ?? this.#answerAheadMs);
   }

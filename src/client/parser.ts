@@ -19,10 +19,10 @@ export class EventParser {
   /** A line whose end has not come. */
   #unfinishedLine = '';
   /**
-   * True if the last text that was not empty ended in a CR. If an LF comes next, it belongs to this CR, and
-   * ends no other line.
+   * True if the last text that was not empty ended in a CR. If the next text begins with an LF, this LF
+   * belongs to the CR, and does not end another line.
    */
-  #endsInCr = false;
+  #lastTextEndsInCr = false;
   #type = '';
   #data: string | undefined;
   /** The last `id:` field. It becomes `lastEventId` when its event ends. */
@@ -38,8 +38,9 @@ export class EventParser {
    * the event has none, `lastEventId` keeps its value. Throws a RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
-    const received = this.#unfinishedLine + (this.#endsInCr && text.startsWith('\n') ? text.slice(1) : text);
-    if (text !== '') this.#endsInCr = text.endsWith('\r');
+    const newText = this.#lastTextEndsInCr && text.startsWith('\n') ? text.slice(1) : text;
+    const received = this.#unfinishedLine + newText;
+    if (text !== '') this.#lastTextEndsInCr = text.endsWith('\r');
     const lines = received.split(/\r\n|\r|\n/);
     this.#unfinishedLine = lines.pop() ?? '';
     for (const line of lines) {
@@ -53,7 +54,7 @@ export class EventParser {
   #parseLine(line: string): ParsedEvent | undefined {
     if (line === '') return this.#dispatch();
     // `data: 1` and `data:1` both have the field `data` and the value `1`. The line `data` has an empty
-    // value. A comment, such as `: text`, has an empty field.
+    // value. A comment, such as `: text`, has a field with an empty name.
     const [, field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     if (field === 'data') this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
     else if (field === 'event') this.#type = value;

@@ -1,9 +1,9 @@
-// Makes method and path of each function of the client from the daemon's table of operations. The build
-// replaces this file with the two values that it exports, so that bundles do not contain the table.
+// Takes the method and the path of each client function from the daemon's table of operations. The build
+// replaces the code of this file with its two exported values, so that bundles do not contain the table.
 
 import { OPERATION_NAMES, OPERATIONS } from '../protocol/actor/operations.js';
 
-/** Method and path by the function's name; `{}` is a parameter. */
+/** The method and the path of each function, by its name. Each `{}` in a path is a parameter. */
 export const PATHS: Readonly<Record<string, string>> = Object.fromEntries(
   OPERATION_NAMES.map((name): [string, string] => {
     const { method, path } = OPERATIONS[name];

@@ -1,5 +1,6 @@
-// The types of browsers and Node.js that the client's declarations need. A project that has neither the
-// types of the DOM nor those of Node.js compiles, too, with a simpler type for each. Types only.
+// The types of a platform (a browser or Node.js) that the client's declarations need. If a project has
+// neither the types of the DOM nor those of Node.js, a simpler type replaces each of them, so that the
+// project compiles. Types only.
 
 interface SignalLike {
   readonly aborted: boolean;

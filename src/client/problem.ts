@@ -1,4 +1,5 @@
-// Makes a `ProblemError` of each failure of a request. The error contains a problem document (RFC 9457).
+// Makes a `ProblemError` of each failure of a request or of the event stream. The error contains a problem
+// document (RFC 9457).
 
 import type { FaultCode, ProblemRecord } from './records.js';
 
@@ -23,8 +24,9 @@ const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
 };
 
 /**
- * The error of a request that fails. Its message is the problem's detail, or else the problem's title. If
- * the document of another program has neither, the client's own title is the message.
+ * The error of a request or an event stream that fails. The message is the problem's detail, or else the
+ * problem's title. If the document of another program has neither, the message is the title of
+ * `not-the-service`.
  */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
@@ -42,8 +44,8 @@ export class ProblemError extends Error {
   }
 
   /**
-   * The problem's `type` without tonearm's prefix. A type of another program is returned as it is, or as
-   * text if it is none.
+   * The problem's `type` without tonearm's prefix. The document of another program may have any `type`: a
+   * text stays as it is, and any other value becomes a text.
    */
   get code(): ProblemCode {
     return String(this.problem.type).replace(TYPE_PREFIX, '');
@@ -54,7 +56,10 @@ export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unkno
   return new ProblemError({ type: TYPE_PREFIX + code, title: OWN_TITLES[code], status, detail }, { cause });
 }
 
-/** The caller has ended the request or connection. `reason` becomes the detail. */
+/**
+ * Returns the problem of a request or connection that the program itself has ended. `reason` becomes the
+ * detail.
+ */
 export function abortedProblem(reason: unknown): ProblemError {
   return ownProblem('aborted', messageOf(reason), 0, reason);
 }
@@ -70,9 +75,10 @@ export function asProblem(error: unknown): ProblemError {
 const CAUSE_DEPTH_MAX = 4;
 
 /**
- * The text is never empty for an `Error`. The texts of its causes replace its own message, because that of
- * `fetch` in Node.js is only `fetch failed`. If Node.js can connect to none of several addresses of a name,
- * the reasons are in `errors`. An object that is no `Error` has no text for people, so the text is empty.
+ * Returns a text for people. It is never empty for an `Error`. If an error has causes, their texts replace
+ * the error's own message, because the message of `fetch` in Node.js is only `fetch failed`. If Node.js can
+ * connect to none of several addresses of a name, the causes are in `errors`. An object that is no `Error`
+ * has no text for people, so the result is empty.
  */
 function messageOf(error: unknown, depthLeft = CAUSE_DEPTH_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);

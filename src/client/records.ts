@@ -1,6 +1,6 @@
-// The types of the daemon that the client uses, and the types of the client's functions, which are made from
-// the table of operations (docs/http-api.md, "Routes"). Types only. The build replaces this file with
-// declarations that import nothing.
+// The daemon's types that the client uses, and the types of the client's functions. The types of the
+// functions are made from the table of operations (docs/http-api.md, "Routes"). Types only. The build
+// replaces this file with declarations that import nothing.
 
 import type { EVENTS, EventType } from '../protocol/actor/collections.js';
 import type { OperationTable } from '../protocol/actor/operations.js';
@@ -67,7 +67,7 @@ type BodyArgument<Row> = Row extends { readonly body: infer Body extends BodyNam
     : [body: BodyOf<Body>]
   : [];
 
-/** A log makes `[query?: { lines?: number }]`, each other operation makes `[]`. */
+/** An operation of the kind `log` makes `[query?: { lines?: number }]`. Each other operation makes `[]`. */
 type QueryArgument<Row> = Row extends { readonly kind: 'log' } ? [query?: { readonly lines?: number }] : [];
 
 /**

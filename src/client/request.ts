@@ -38,7 +38,7 @@ export async function problemOf(response: Response): Promise<ProblemError> {
   const { status } = response;
   const title = `${status} ${response.statusText}`.trim();
   if (type.startsWith('application/problem+json')) {
-    // A problem document of another program may lack each of these members (RFC 9457, section 3.1).
+    // A problem document of another program may lack any of these members (RFC 9457, section 3.1).
     const problem = await jsonOf<Partial<ProblemRecord> | null>(response);
     return new ProblemError({ type: 'about:blank', title, status, detail: '', ...problem });
   }
@@ -59,16 +59,16 @@ export async function send(
   body: unknown,
   isBlob: boolean,
 ): Promise<unknown> {
-  const content = {
+  const headersAndBody = {
     headers: { ...headers, ...(body === undefined ? {} : JSON_TYPE) },
     body: JSON.stringify(body),
   };
   const request = async (signal: AbortSignal): Promise<unknown> => {
-    const response = await fetch(base + path, { method, signal, ...content });
+    const response = await fetch(base + path, { method, signal, ...headersAndBody });
     const isRead = method === 'GET';
     // A blob of the node is never a text. If a text comes, it is from another program.
     const isText = response.headers.get('Content-Type')?.startsWith('text/');
-    // Only 202 is the node's answer to a command. An answer with 200 may be a proxy's own page. Or a proxy
+    // If the node accepts a command, the status is 202. A 200 may come with a proxy's own page. Or a proxy
     // has redirected the command, so that `fetch` has sent a `GET`.
     const isSuccess = isRead ? response.ok : response.status === 202;
     if (!isSuccess || (isBlob && isText)) throw await problemOf(response);

@@ -1,4 +1,4 @@
-// Makes one HTTP function for each operation of a node. Nothing is remembered between two calls.
+// Makes one function for each operation of a node. Each call sends one HTTP request, and keeps no state.
 
 import { BLOBS, PATHS } from './paths.js';
 import type { AbortSignalType, Fetch } from './platform.js';
@@ -11,12 +11,12 @@ export interface ClientOptions {
   readonly fetch?: Fetch;
   /** The time-out of a request and its whole response, by default 15 s. The node takes at most 10 s. */
   readonly timeoutMs?: number;
-  /** Sent with all requests, even for the event stream. For example, a proxy may demand `Authorization`. */
+  /** Sent with each request, also for the event stream. For example, a proxy may demand `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface CallOptions extends Pick<ClientOptions, 'timeoutMs' | 'headers'> {
-  /** When this signal aborts, the requests that are under way end, and reject with the code `aborted`. */
+  /** When this signal aborts, all pending and later requests fail with the code `aborted`. */
   readonly signal?: AbortSignalType;
 }
 
@@ -25,14 +25,17 @@ export interface Tonearm extends Routes {
   readonly transport: Transport;
   /** The address of the player's cover, for example for an `<img>`. */
   coverUrl(player: string): string;
-  /** The same functions with other options. The `headers` are added to those of the present options. */
+  /**
+   * The same functions with changed options. `headers` are added to the present headers. Options that are
+   * missing keep their values.
+   */
   with(options: CallOptions): Tonearm;
 }
 
 /**
  * `base` is the node's address (`http://node.local:8018`), as a text or as a `URL`. A page that the node
  * itself serves needs no `base`. This function sends no request.
- * @throws {TypeError} if `base` is not an http or https address
+ * @throws {TypeError} if `base` is not an http or https address, or contains a user's name
  */
 export function tonearm(base: string | { readonly href: string } = '', options: ClientOptions = {}): Tonearm {
   const address = typeof base === 'string' ? base : base.href;
@@ -46,9 +49,12 @@ export function tonearm(base: string | { readonly href: string } = '', options: 
 }
 
 function functionsAt(transport: Transport): Tonearm {
-  const routes = Object.entries(PATHS).map(([name, route]) => [name, routeFunction(transport, name, route)]);
+  const namedFunctions = Object.entries(PATHS).map(([name, route]) => [
+    name,
+    routeFunction(transport, name, route),
+  ]);
   return {
-    ...(Object.fromEntries(routes) as Routes),
+    ...(Object.fromEntries(namedFunctions) as Routes),
     transport,
     coverUrl: (player) => `${transport.base}/players/${encodeURIComponent(player)}/cover`,
     with: (options) => {
@@ -71,18 +77,18 @@ function checkedAddress(base: string): string {
 }
 
 /**
- * The returned function takes the parameters of the path, and then the body, or the query of a `GET`. The
- * `route` has a method and a path, such as `POST /audio/outputs/{}/volume`.
+ * `route` has a method and a path, such as `POST /audio/outputs/{}/volume`. The returned function takes the
+ * parameters of the path. Its next argument is the query if the method is `GET`, otherwise the body.
  */
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const isBlob = BLOBS.includes(name);
-  // The function is async, so that its promise rejects even for a parameter that cannot be encoded.
+  // The function is async, so that it rejects, and does not throw, if a parameter cannot be encoded.
   return async (...remainingArguments: unknown[]): Promise<unknown> => {
     const path = template.replaceAll('{}', () => encodeURIComponent(String(remainingArguments.shift())));
     const [bodyOrQuery] = remainingArguments;
     if (method !== 'GET') return send(transport, method, path, bodyOrQuery, isBlob);
-    // JSON leaves out what is undefined.
+    // `JSON.stringify` leaves out the members that are undefined.
     const query = String(new URLSearchParams(JSON.parse(JSON.stringify(bodyOrQuery ?? {}))));
     return send(transport, method, query === '' ? path : `${path}?${query}`, undefined, isBlob);
   };

@@ -1,9 +1,10 @@
-// Calls functions of the program that uses the client. Their errors must not end the client's own work.
+// Calls a callback of the program that uses the client. An error of the callback must not end the client's
+// own work.
 
-/** A listener's error is thrown later, as an uncaught error, so that the other listeners are still called. */
-export function safely(call: () => void): void {
+/** The callback's error is thrown later, as an uncaught error, so that other callbacks are still called. */
+export function safely(callback: () => void): void {
   try {
-    call();
+    callback();
   } catch (error) {
     queueMicrotask(() => {
       throw error;

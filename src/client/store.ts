@@ -1,5 +1,5 @@
-// Defines what the client knows of a node. Decides how each event changes it (docs/events.md, "Events"), and
-// where a player is in its track. Pure.
+// Defines the state that the client keeps of a node. Decides how each event changes this state
+// (docs/events.md, "Events"), and which position a player has reached in its track. Pure.
 
 import type { EventData, EventName, NodeEvent } from './events.js';
 import type * as records from './records.js';
@@ -27,14 +27,14 @@ export interface Connection {
 export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus_name'>;
 
 /**
- * Values are never modified but replaced. If a value is the same object as before, nothing in it has
- * changed.
+ * A change makes a new object, and never modifies an old one. If a value is the same object as before,
+ * nothing in it has changed.
  */
 export interface NodeState {
   readonly connection: Connection;
   /**
-   * The enabled backends, and the node's bridges. While one of them is not `up`, its outputs, inputs, cards,
-   * clients, players, tracklists and nodes are gone. Its other values stay as they were last.
+   * The enabled backends and bridges. While one of them is not `up`, its outputs, inputs, cards, clients,
+   * players, tracklists and nodes are gone. Its other values stay as they were last.
    */
   readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
@@ -67,7 +67,7 @@ export interface NodeState {
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /**
    * The allowed actions. No event reports them, so they are fetched at each snapshot, and at each start of
-   * the backend.
+   * the backend `power`.
    */
   readonly power: records.PowerRecord | undefined;
   /** The node and its software. No event reports them, so they are fetched at each connection. */
@@ -130,7 +130,7 @@ const peaksById = (levels: EventData['audio.level']['outputs']): NodeState['leve
   new Map(levels.map(({ id, peak }) => [id, peak]));
 
 type Patch = Partial<RecordSlices>;
-/** TypeScript does not know that an event's data fit the rule of its type. */
+/** TypeScript does not know that an event's data fit the rule for the event's type. */
 type UntypedRule = (state: RecordSlices, data: unknown) => Patch;
 type Rules = {
   readonly [T in Exclude<EventName, 'server.info'>]: (state: RecordSlices, data: EventData[T]) => Patch;
@@ -159,7 +159,8 @@ const RULES: Rules = {
     inputLevels: peaksById(inputs),
   }),
   'power.action': () => ({}),
-  // The event has either a run, which has a `state`, or a status (docs/events.md, "Upgrade events").
+  // `info` is either a run, which has a `state`, or a status, which has none (docs/events.md, "Upgrade
+  // events").
   'upgrade.info': ({ upgrade }, info) => {
     return { upgrade: 'state' in info ? { ...upgrade, run: info } : upgradeWithStatus(upgrade, info) };
   },
@@ -183,9 +184,9 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], nameOf) }),
   'node.removed': ({ nodes }, gone) => ({ nodes: drop(nodes, [gone], nameOf) }),
   'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
-  // A new scan begins with no discovered devices. Each other event may mean that the node has forgotten a
-  // device. So the devices of the previous `known_devices` are removed from the discovered devices. If the
-  // scan finds one of them once more, `bluetooth.discovered` adds it again.
+  // A new scan begins with no discovered devices. Each other `bluetooth.updated` may mean that the node has
+  // forgotten a device. So all devices of the previous `known_devices` are removed from the discovered
+  // devices. If the scan finds one of them once more, `bluetooth.discovered` adds it again.
   'bluetooth.updated': ({ bluetooth: before, discovered }, bluetooth) => ({
     bluetooth,
     discovered:
@@ -229,7 +230,7 @@ export class Store {
     this.#state = { ...this.#state, ...changes, defaultOutput };
   }
 
-  /** Ignores event types that this version does not know. */
+  /** Ignores `server.info`, and event types that this version does not know. */
   apply({ type, data }: NodeEvent): void {
     if (type !== 'server.info' && Object.hasOwn(RULES, type))
       this.set((RULES[type] as UntypedRule)(this.#state, data));
@@ -238,7 +239,7 @@ export class Store {
 
 /**
  * A player's position in microseconds; undefined if the player does not report one. `now` is in milliseconds
- * since the epoch by the node's clock (`Live.nodeTime`), which may be years away from this device's.
+ * since the epoch by the node's clock (`Live.nodeTime`). This device's clock may differ by years.
  */
 export function positionOf(player: records.PlayerRecord, now: number): number | undefined {
   const { position, position_updated_at: updatedAt, playback_status: status, rate = 1, metadata } = player;

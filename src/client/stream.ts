@@ -1,5 +1,5 @@
-// Keeps an event stream open: decides when it is lost, and when it is opened again. It does not interpret
-// events.
+// Keeps an event stream open: decides when it is lost, and when it is opened again. This file does not
+// interpret events.
 
 import { EventParser, type ParsedEvent } from './parser.js';
 import { asProblem, ownProblem, type ProblemError } from './problem.js';
@@ -35,11 +35,11 @@ export interface EventStreamOptions {
    */
   readonly onAnswer?: (sentAtMs: number) => void;
   /**
-   * `hasNewId` is true if the id differs from the id of the event before. If `onEvent` throws, the stream is
-   * opened again without an id.
+   * `hasNewId` is true if the event has an id that differs from the last id. If `onEvent` throws, the stream
+   * is opened again without the header `Last-Event-ID`.
    */
   readonly onEvent: (event: ParsedEvent, hasNewId: boolean) => void;
-  /** Called after each chunk of bytes, when `onEvent` has been called for all its events. */
+  /** Called after each piece of the response, when `onEvent` has been called for all its events. */
   readonly onRead: () => void;
   /** Called at each loss, and at each failed attempt. */
   readonly onLost: (problem: ProblemError) => void;
@@ -83,8 +83,8 @@ export class ReconnectingStream {
   }
 
   /**
-   * If the stream is not open, the next attempt begins at once. But if `onLost` calls this after a failed
-   * attempt, there is a pause before the next attempt all the same.
+   * If the stream is not open, the next attempt begins at once. But if `onLost` calls `retry` after a failed
+   * attempt, a pause still comes before the next attempt.
    */
   retry(): void {
     if (this.#waitMs > 0) this.renew();
@@ -107,8 +107,8 @@ export class ReconnectingStream {
       this.#waitMs ||= this.#retryMs;
       this.#options.onLost(problem);
       // If `onLost` has called `retry` after the loss of an open stream, the next attempt begins at once.
-      // After a failed attempt there is a pause all the same, because a program that calls `retry` at each
-      // failure would otherwise cause attempts without an end.
+      // After a failed attempt, a pause still comes first. Otherwise a program that calls `retry` at each
+      // failure would cause attempts without any pause.
       if (!this.#isClosed() && !(wasOpen && this.#isRenewing)) await this.#pause();
     }
   }
@@ -117,7 +117,7 @@ export class ReconnectingStream {
     return this.#closeController.signal.aborted;
   }
 
-  /** Resolves with the reason why the stream ended. */
+  /** Resolves with the reason why the attempt failed, or why the stream ended. */
   async #connect(): Promise<ProblemError> {
     const attempt = new AbortController();
     this.#attemptController = attempt;
@@ -184,8 +184,8 @@ export class ReconnectingStream {
   }
 
   /**
-   * The wait doubles with each failure. Up to half of it is left out at random, so that clients do not
-   * reconnect together.
+   * The longest wait doubles with each failure. The pause is a random time between half of this wait and the
+   * whole, so that clients do not reconnect at the same moment.
    */
   #pause(): Promise<void> {
     const ms = Math.min(RETRY_MAX_MS, this.#waitMs) * (1 - Math.random() / 2);

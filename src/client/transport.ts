@@ -1,4 +1,4 @@
-// How a node is reached. Types only.
+// The address and the settings by which the client reaches a node. Types only.
 
 import type { AbortSignalType, Fetch } from './platform.js';
 
@@ -10,6 +10,6 @@ export interface Transport {
   readonly timeoutMs?: number | undefined;
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** When this signal aborts, each request under way ends. */
+  /** When this signal aborts, all pending and later requests fail. The event stream ignores this signal. */
   readonly signal?: AbortSignalType | undefined;
 }

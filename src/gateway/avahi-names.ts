@@ -1,5 +1,5 @@
 // Decides whether a name is Avahi's name of this host. Avahi's name may differ from the hostname: Avahi
-// calls the second `raspberrypi` of a network `raspberrypi-2.local`.
+// calls the second host `raspberrypi` of a network `raspberrypi-2.local`.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -32,7 +32,7 @@ const ADDRESSES_MAX = 8;
 const ANSWER_MAX_CHARACTERS = 512;
 
 interface AvahiAccess {
-  /** The addresses of this host, best first, because only `ADDRESSES_MAX` of them are used. */
+  /** The addresses of this host, the best first, because only the first `ADDRESSES_MAX` are used. */
   readonly addresses: () => readonly string[];
   readonly socketPath: string;
   readonly clock: Clock;
@@ -48,7 +48,10 @@ export class AvahiNames {
     this.#access = access;
   }
 
-  /** True if Avahi calls the host so; undefined if `ask` must be called first. `name` is in lower case. */
+  /**
+   * True if `name`, which must be in lower case, is one of Avahi's names of this host. Undefined if `ask`
+   * must be called first.
+   */
   has(name: string): boolean | undefined {
     if (!name.endsWith(TRUSTED_SUFFIX)) return false;
     const ageMs = this.#access.clock.monotonic() - this.#requestEndedAt;
@@ -58,8 +61,8 @@ export class AvahiNames {
   }
 
   /**
-   * Asks Avahi for all names. Uses Avahi's socket for lines of text, so no bus is needed. Concurrent calls
-   * share one answer. Never rejects.
+   * Asks Avahi for the names of this host. Avahi's socket accepts lines of text, so no bus is needed.
+   * Concurrent calls share one answer. Never rejects.
    */
   ask(): Promise<void> {
     this.#pendingAnswer ??= this.#requestNames().finally(() => {
@@ -105,8 +108,8 @@ function requestAnswer(address: string, { socketPath, clock }: AvahiAccess): Pro
 }
 
 /**
- * The answer is a line `+ INTERFACE PROTOCOL NAME`, such as `+ 2 0 kitchen.local`, or `-` and an error. The
- * numbers may be negative, and the name may end in a dot.
+ * The answer is a line `+ INTERFACE PROTOCOL NAME`, such as `+ 2 0 kitchen.local`, or `-` and an error.
+ * INTERFACE and PROTOCOL are numbers, and may be negative. NAME may end in a dot.
  */
 function nameInAnswer(answer: string): string | undefined {
   return /^\+ -?\d+ -?\d+ (\S+)\n/.exec(answer)?.[1]?.toLowerCase().replace(/\.$/, '');

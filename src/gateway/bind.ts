@@ -31,9 +31,9 @@ export interface ResolvedBind {
 const IPV4_MAPPED = '::ffff:';
 
 /**
- * `bind` holds interface names, IP addresses or `all`. Keeps the order, and leaves out duplicates. If
- * `bind` has a wildcard, the addresses that the wildcard's socket serves are left out, because the kernel
- * would refuse a second socket for them.
+ * `bind` has interface names, IP addresses or `all`. Keeps the order, and leaves out duplicates. If `bind`
+ * has a wildcard (`::` or `0.0.0.0`), the other addresses that the wildcard's socket serves are left out,
+ * because the kernel would refuse a second socket for them.
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): ResolvedBind {
   if (bind.includes('all')) {
@@ -46,7 +46,7 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   for (const bindEntry of bind) {
     // An entry without a dot or a colon is an interface. It is not passed to `isIP`, because the first call
     // of `isIP` makes Node.js compile its regular expression for IPv6, which takes 4 ms of CPU. With the
-    // default `bind`, which is only `lo`, no function of this file calls `isIP` at the start.
+    // default `bind`, which is only `lo`, no function of this file calls `isIP` while the daemon starts.
     const isAddress = /[.:]/.test(bindEntry) && isIP(bindEntry) !== 0;
     const found = isAddress
       ? presentAddresses(canonicalAddress(bindEntry), interfaces)
@@ -78,9 +78,10 @@ export function canNeverExist(bind: readonly string[], hasIpv6: boolean): boolea
 }
 
 /**
- * The host at which `client` can reach this service, which listens at the addresses `served`: an address on
- * the client's network, else the first one that other machines can reach, else one for this machine.
- * `interfaces` must be in the order of `bestFirst` (host/own-addresses.ts).
+ * The host at which the client with the address `client` can reach this service. The result is an address on
+ * the client's network, else the first address that other machines can reach, else a host for this machine
+ * only. The service listens at the addresses `served`. `interfaces` must be in the order of `bestFirst`
+ * (host/own-addresses.ts).
  */
 export function hostForClient(
   client: string,
@@ -103,11 +104,11 @@ function isNeighbour(client: string, { address, cidr, family }: NetworkInterface
 
 /** The addresses of an interface, also those that the system lists under a label, such as `eth0:1`. */
 function addressesOfInterface(name: string, interfaces: InterfaceAddresses): readonly string[] {
-  const labelled = Object.entries(interfaces).filter(([nameOrLabel]) => withoutLabel(nameOrLabel) === name);
-  return labelled.flatMap(([, infos = []]) => infos.map(({ address }) => address));
+  const entries = Object.entries(interfaces).filter(([nameOrLabel]) => withoutLabel(nameOrLabel) === name);
+  return entries.flatMap(([, infos = []]) => infos.map(({ address }) => address));
 }
 
-/** The address of one dual-stack socket if the machine has IPv6, else that of all IPv4 interfaces. */
+/** `::` if the machine has IPv6, because the socket of `::` also serves IPv4; else `0.0.0.0`. */
 function wildcardAddress(interfaces: InterfaceAddresses): string {
   const infos = Object.values(interfaces).flatMap((list) => list ?? []);
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
@@ -132,8 +133,8 @@ function isAlwaysThere(address: string): boolean {
 
 /**
  * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address, such as
- * `::ffff:192.0.2.1`, becomes `192.0.2.1`, because `bind` may have both forms: without this, two sockets
- * would be opened for one address, and the kernel would refuse the second.
+ * `::ffff:192.0.2.1`, becomes `192.0.2.1`. Otherwise two sockets would be opened for one address if `bind`
+ * has both forms, and the kernel would refuse the second socket.
  */
 function canonicalAddress(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -145,9 +146,9 @@ function canonicalAddress(address: string): string {
 }
 
 /**
- * The address in each form that can be listened on now; empty if no interface has it. Only a link-local
- * address may have several forms, one for each interface that has it: `fe80::1` becomes `fe80::1%eth0` and
- * `fe80::1%wlan0`.
+ * The forms of `address` on which a socket can listen now; empty if the machine does not have the address.
+ * Only a link-local address may have several forms, one for each interface that has it: `fe80::1` becomes
+ * `fe80::1%eth0` and `fe80::1%wlan0`.
  */
 function presentAddresses(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];

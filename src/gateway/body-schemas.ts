@@ -1,5 +1,6 @@
 // Checks parsed bodies against their schemas, and says in one sentence what is wrong. This file loads
-// typebox, so only body.ts may import it, and only when the first body comes.
+// typebox, which takes megabytes of memory. So only body.ts may import this file, and only when the first
+// body must be checked.
 
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
@@ -23,13 +24,13 @@ interface PlainSchema {
 /** A longer value is cut in a problem's detail. */
 const QUOTED_MAX_CHARACTERS = 60;
 
-/** One sentence that says why the body does not fit its schema; undefined if it does. */
+/** One sentence that says why the body does not fit its schema; undefined if the body fits. */
 export function bodyFault(name: BodyName, json: unknown): string | undefined {
   const schema = BODIES[name] as TSchema & PlainSchema;
   return Check(schema, json) ? undefined : explain(schema, json);
 }
 
-/** Typebox's own errors are not used, because for a union they are the errors of all its branches. */
+/** Typebox's own errors are not used, because for a union they are the errors of all its variants. */
 function explain(schema: PlainSchema, json: unknown): string {
   const variants = schema.anyOf ?? [schema];
   const allowedFields: Record<string, PlainSchema> = Object.assign(
@@ -77,8 +78,8 @@ function expectation(schema: PlainSchema): string {
 }
 
 /**
- * Objects are not printed, because JSON.stringify overflows the stack on a body that is nested thousands
- * deep.
+ * Lists and objects are not printed, because JSON.stringify overflows the stack if a body has thousands of
+ * nested levels.
  */
 function quotedValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';

@@ -1,4 +1,5 @@
-// Parses the body of a request, and checks it against its schema. A problem names the field and its fault.
+// Parses the body of a request, and checks it against its schema. If a field is wrong, the problem names this
+// field, and says why.
 
 import { errorText } from '../printable.js';
 import type { ChangeOperation } from '../protocol/actor/operations.js';
@@ -17,7 +18,10 @@ export type ReceivedBody =
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
-/** The parsed JSON of a body. The value is undefined if there is no body. */
+/**
+ * The parsed JSON of a body. If there is no body, the value is undefined (`parseBody`) or `defaultBody`
+ * (`checkBody`).
+ */
 export type ParsedBody = Result<unknown, Problem>;
 
 const badBody = (detail: string): ParsedBody => failed(problem('bad-body', detail));
@@ -25,8 +29,8 @@ const badBody = (detail: string): ParsedBody => failed(problem('bad-body', detai
 /** An empty body counts as no body, whatever its content type. */
 export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
   if (bytes.byteLength === 0) return success(undefined);
-  const wrongType = contentTypeProblem(contentType);
-  return wrongType === undefined ? parseJson(bytes) : failed(wrongType);
+  const typeProblem = contentTypeProblem(contentType);
+  return typeProblem === undefined ? parseJson(bytes) : failed(typeProblem);
 }
 
 /** If no body is required, `{}` and `null` count as no body, because some clients always send JSON. */
@@ -40,10 +44,10 @@ export async function checkBody(
 ): Promise<ParsedBody> {
   if (countsAsNoBody(json) && !isBodyRequired) return success(defaultBody);
   if (bodyName === undefined) return badBody('This route takes no fields');
-  // The validator is loaded only here, so a node without bodies to check never loads it.
+  // This import loads typebox, which takes megabytes of memory. So it runs only when a body must be checked.
   const { bodyFault } = await import('./body-schemas.js');
-  const fault = bodyFault(bodyName, json);
-  return fault === undefined ? success(json) : badBody(fault);
+  const mismatch = bodyFault(bodyName, json);
+  return mismatch === undefined ? success(json) : badBody(mismatch);
 }
 
 /**

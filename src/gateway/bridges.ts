@@ -1,5 +1,5 @@
 // Sends the journal to bridges and other subscribers, and carries out the operations that children request.
-// This file parses no text of the journal, and knows no thread.
+// This file parses no text of the journal. It reaches a thread only by the function `send` of a feed.
 
 import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
@@ -26,7 +26,7 @@ import { BAD_PATHS, missingKeyFor, noSuchPath, type RouteSettings } from './rout
 /** A feed sends the journal to the newest thread of a subscriber. */
 interface Feed {
   readonly send: (batch: ChangeBatch) => void;
-  /** The last sequence number that was sent; undefined if the thread is new. */
+  /** All entries up to this sequence number count as sent; undefined if the thread is new. */
   sentUpTo: number | undefined;
   /** True if the thread has applied everything that was sent to it. */
   isReady: boolean;
@@ -39,8 +39,8 @@ interface UnsentEntries {
 }
 
 /**
- * Nothing is queued for a slow subscriber: when it is ready again, it gets the newest text of each record
- * that has changed.
+ * Nothing is queued for a slow subscriber. When it is ready again, it gets the newest text of each changed
+ * record, and the removals and actions since its last batch.
  */
 export class BridgeFeeds {
   readonly #journal: Journal;
@@ -51,8 +51,8 @@ export class BridgeFeeds {
   }
 
   /**
-   * Sends the new entries of the journal to the subscribers that are ready. These need nothing else, because
-   * they have all earlier entries. The other subscribers get the new entries by `continueFeed`.
+   * Sends the new entries of the journal to the subscribers that are ready. A ready subscriber needs nothing
+   * else, because it has all earlier entries. The other subscribers get the new entries by `continueFeed`.
    */
   sendNew(entries: readonly JournalEntry[]): void {
     for (const [subscriber, feed] of this.#feeds)
@@ -89,9 +89,9 @@ export class BridgeFeeds {
   /**
    * There are three cases:
    * - A new thread gets all records.
-   * - An older thread gets only the entries that it has not read.
-   * - If the journal has already deleted an unread removal or action, an older thread gets all records once
-   *   more, and the unread actions that the journal still has.
+   * - An older thread gets its unread entries, if the journal still has all unread removals and actions.
+   * - Otherwise an older thread gets all records once more, and the unread actions that the journal still
+   *   has.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { sentUpTo } = feed;
@@ -121,7 +121,7 @@ export class BridgeFeeds {
       ({ kind, collection, key, json }): Change =>
         kind === 'removal' ? { kind: 'drop', collection, key } : { kind: 'put', collection, key, json },
     );
-    // A whole batch is sent even if it is empty, because with it the subscriber forgets all earlier records.
+    // A whole batch is sent even if it is empty, because it makes the subscriber forget all earlier records.
     if (changes.length === 0 && !isWhole) return;
     feed.isReady = false;
     feed.send({ isWhole, changes });
@@ -144,9 +144,9 @@ interface GatewayParts {
 }
 
 /**
- * Carries a child's request out as over HTTP, with the same deadlines and refusals. Only trust and
- * `api.control` are not checked, because a child is part of the node. Never rejects. Each child limits its
- * own pending requests.
+ * Carries out a child's request like a request over HTTP, with the same deadlines and refusals. But trust
+ * (trust.ts) and `api.control` are not checked, because a child is part of the node. Never rejects. Each
+ * child limits its own pending requests.
  */
 export async function carryOutRequest(request: BridgeRequest, parts: GatewayParts): Promise<BridgeReply> {
   try {
@@ -166,7 +166,7 @@ function replyTo(
 ): HttpReply | Promise<HttpReply> {
   const { params = {} } = request;
   if (handler.isShutDown) return problemReply(SHUTTING_DOWN);
-  // A bridge sends undefined for a parameter whose percent-encoding does not decode.
+  // A bridge sends undefined for a parameter whose percent-encoding it cannot decode.
   if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
   if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
   // The operation is undefined if the requested name is unknown.

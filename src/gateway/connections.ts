@@ -11,13 +11,13 @@ export const LOOPBACK_PEER = 'loopback';
  */
 const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
 const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
-/** The network part of an IPv6 address: one device may take any number of addresses of its /64 (RFC 8981). */
+/** The length of an IPv6 address's network part. One device may use any address of its /64 (RFC 8981). */
 const NETWORK_BYTES = 8;
 
 /**
- * The name of the peer with an address of 4 or 16 bytes. Each IPv4 address is a peer of its own, also in its
- * IPv6 form. All IPv6 addresses of one /64 are one peer, such as `2001:db8:0:1::/64`. All loopback addresses
- * together are one peer, too.
+ * The name of the peer with an address of 4 or 16 bytes. All loopback addresses together are one peer. Each
+ * other IPv4 address is a peer of its own, also in its IPv6 form. All other IPv6 addresses of one /64 are one
+ * peer, such as `2001:db8:0:1::/64`.
  */
 export function peerOf(address: ArrayBuffer): string {
   const allBytes = Buffer.from(address);
@@ -34,7 +34,7 @@ export interface BoundedConnection {
   /** Each call costs a system call. */
   readonly isOpen: () => boolean;
   /**
-   * True once a request has come. If the first request is a `POST`, it cannot be noticed (server.ts says
+   * True if a request has come. If the first request is a `POST`, it cannot be noticed (server.ts says
    * why), and the result is false as long as the connection exists.
    */
   readonly isKnownToHaveRequested: () => boolean;
@@ -112,7 +112,7 @@ export class Connections<C extends BoundedConnection> {
     // There are two sides: loopback, and all other peers. No side may use the connections that are reserved
     // for the other side.
     const maxPerSide = connections - reservedPerSide;
-    // This is the ordinary case: so few connections exceed no bound, whoever has them.
+    // This is the ordinary case: all connections together are within each bound, so each peer is, too.
     if (this.#open.length <= Math.min(perPeer, maxPerSide)) return undefined;
     const localCount = this.#peers.get(LOOPBACK_PEER)?.openCount ?? 0;
     const otherCount = this.#open.length - localCount;
@@ -125,8 +125,8 @@ export class Connections<C extends BoundedConnection> {
   }
 
   /**
-   * The index of a connection that can be closed: the oldest of the peer that has most connections; -1 if no
-   * connection can be closed.
+   * Considers only connections that can be closed, and the peers that have them. Returns the index of the
+   * oldest connection of the peer with most connections, or -1 if no connection can be closed.
    */
   #oldestOfLargestPeer(canBeClosed: (open: OpenConnection<C>) => boolean): number {
     let foundIndex = -1;

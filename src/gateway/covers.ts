@@ -12,7 +12,10 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
 /** The bound is 16 MiB for all players together; one cover has at most 8 MiB. */
 const CACHED_MAX_BYTES = 16 << 20;
-/** The longest time from a request to its answer. It includes the wait until an earlier question ends. */
+/**
+ * The longest time from a request to its answer. It includes the wait until an earlier question to the
+ * backend ends.
+ */
 const REPLY_MAX_MS = 10_000;
 
 const TIMEOUT = failure('timeout', 'The cover cannot be read now');
@@ -44,8 +47,8 @@ export class Covers {
     const etag = `"${cover.tag}"`;
     const validators = [['ETag', etag], REVALIDATE] as const;
     if (ifNoneMatch !== '' && isMatch(ifNoneMatch, etag)) return { status: 304, headers: validators };
-    // Without `nosniff` a browser might show an image as a page, and run its script. The policy below leaves
-    // nothing that such a page can do.
+    // Without `nosniff` a browser might show an image as a page, and run its script. Under the policy below,
+    // such a page can load nothing and run no script.
     const headers = [
       ['Content-Type', cover.type],
       ['X-Content-Type-Options', 'nosniff'],
@@ -74,7 +77,7 @@ export class Covers {
     const command: CoverCommand =
       cached === undefined ? { do: 'cover', player } : { do: 'cover', player, cachedTag: cached.tag };
     const answer = await this.#backends.ask('players', command);
-    // The Map must have the most recently requested cover last. So the cached cover is deleted here, and
+    // `#cached` must have the most recently requested cover last. So the cached cover is deleted here, and
     // `#cache` adds the player's cover at the end, even if it is unchanged.
     this.#cached.delete(player);
     if (!answer.ok) return answer;
@@ -85,16 +88,16 @@ export class Covers {
   }
 
   /**
-   * Adds the cover. If the covers exceed the bound, those that were requested least recently are deleted,
-   * such as those of lost players.
+   * Adds the cover. If the cached covers exceed the bound, those that were requested least recently are
+   * deleted. In this way the covers of removed players disappear, too.
    */
   #cache(player: string, cover: CachedCover): void {
     this.#cached.set(player, cover);
     let cachedBytes = 0;
     for (const { bytes } of this.#cached.values()) cachedBytes += bytes.byteLength;
-    for (const [leastRecent, { bytes }] of this.#cached) {
+    for (const [leastRecentPlayer, { bytes }] of this.#cached) {
       if (cachedBytes <= CACHED_MAX_BYTES) return;
-      this.#cached.delete(leastRecent);
+      this.#cached.delete(leastRecentPlayer);
       cachedBytes -= bytes.byteLength;
     }
   }

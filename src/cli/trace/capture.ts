@@ -1,6 +1,6 @@
 // Decides how a trace is stored. Each direction of a connection is a file of whole frames. A list in JSON
-// describes the files and their frames (like test/golden/manifest.json). Cookies, which are secrets of the
-// sound server, are stored as zeros. All functions may throw system errors.
+// describes the files and their frames, in the form of test/golden/manifest.json. Cookies, which are secrets
+// of the sound server, are stored as zeros. All functions may throw system errors.
 
 import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -21,11 +21,11 @@ const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
   'frames; frame = 20-byte header (length, channel, offset_hi, offset_lo, flags; u32 big-endian) + payload. Cookies are zeros.';
 
-/** The frames of one direction of a connection. */
+/** The file for one direction of a connection. */
 export class CaptureFile {
   readonly path: string;
   readonly #descriptor: number;
-  readonly #frames: object[] = [];
+  readonly #frameDescriptions: object[] = [];
   #byteCount = 0;
   #frameCount = 0;
 
@@ -39,17 +39,17 @@ export class CaptureFile {
     const isCommand = channel === CONTROL_CHANNEL;
     writeFileSync(this.#descriptor, isCommand ? withoutCookie(frame) : frame);
     // In the list, `payload` is the length of the payload.
-    const position = { offset: this.#byteCount, payload: frame.length - HEADER_BYTES, channel };
-    const listed = isCommand ? { ...position, ...commandAndTagOf(frame) } : position;
-    if (this.#frameCount < LISTED_FRAMES_MAX) this.#frames.push(listed);
+    const common = { offset: this.#byteCount, payload: frame.length - HEADER_BYTES, channel };
+    const description = isCommand ? { ...common, ...commandAndTagOf(frame) } : common;
+    if (this.#frameCount < LISTED_FRAMES_MAX) this.#frameDescriptions.push(description);
     this.#byteCount += frame.length;
     this.#frameCount += 1;
   }
 
-  /** Returns the size and the frames of the file, for its entry in the list. */
+  /** Returns the size of the file, and the count and the descriptions of its frames. */
   close() {
     closeSync(this.#descriptor);
-    return { bytes: this.#byteCount, frame_count: this.#frameCount, frames: this.#frames };
+    return { bytes: this.#byteCount, frame_count: this.#frameCount, frames: this.#frameDescriptions };
   }
 }
 

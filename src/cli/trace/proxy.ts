@@ -1,6 +1,6 @@
 // Connects each client of a trace to the sound server, and passes frames both ways, never faster than their
-// receiver accepts them. `Conversation` decodes the frames, and clears their flags of shared memory, because
-// audio data in shared memory would bypass this proxy.
+// receiver accepts them. `Conversation` decodes the commands, and clears the flags of shared memory in them,
+// because audio data in shared memory would bypass this proxy.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -14,13 +14,13 @@ import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
 import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture } from './capture.js';
 
-/** How many clients are served at a time. PulseAudio and PipeWire accept as many. */
+/** At most this many clients are served at a time. PulseAudio and PipeWire have the same limit. */
 const CLIENTS_MAX = 64;
-/** Only the user may connect. A chmod after `listen` would leave a moment in which others can connect. */
+/** Only the user of this process may connect. Other users could connect between `listen` and a chmod. */
 const OWNER_ONLY_UMASK = 0o177;
 
 export interface TraceProxyParts {
-  /** Paths of the server's socket, in the order of attempts; called for each client. */
+  /** The paths at which the server's socket may be, in the order of attempts. Called for each client. */
   serverPaths(): readonly string[];
   writeLine(line: TraceLine): void;
   readonly capture: Capture | undefined;
@@ -55,8 +55,8 @@ export class TraceProxy {
     // A client above `maxConnections` is dropped: Node.js has closed its connection already. The connection
     // gets a number only because its line needs one.
     this.#server.on('drop', () => {
-      const { write } = this.#nextConnection();
-      write({ note: `refused: ${CLIENTS_MAX} clients are connected already` });
+      const { writeItem } = this.#nextConnection();
+      writeItem({ note: `refused: ${CLIENTS_MAX} clients are connected already` });
     });
   }
 
@@ -64,7 +64,7 @@ export class TraceProxy {
   async listen(path: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      // `listen` makes the file of the socket before it returns.
+      // `#server.listen` makes the file of the socket before it returns.
       const previousUmask = process.umask(OWNER_ONLY_UMASK);
       try {
         this.#server.listen(path, resolve);
@@ -77,7 +77,7 @@ export class TraceProxy {
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
-  /** Resolves when all connections that are open now have ended. */
+  /** Resolves after the end of all connections that are open now. */
   async idle(): Promise<void> {
     await Promise.all(this.#openClients.values());
   }
@@ -88,64 +88,64 @@ export class TraceProxy {
     for (const client of this.#openClients.keys()) client.destroy();
   }
 
-  /** The number of a new connection, and the function that writes its lines. */
-  #nextConnection(): { readonly connection: number; readonly write: WriteItem } {
+  /** Counts a new connection. Returns its number, and the function that writes its lines. */
+  #nextConnection(): { readonly connection: number; readonly writeItem: WriteItem } {
     this.#connectionCount += 1;
     const connection = this.#connectionCount;
-    const write: WriteItem = (item) => {
+    const writeItem: WriteItem = (item) => {
       // The clock's parts of a microsecond are only noise.
       const microseconds = Math.round((systemClock.monotonic() - this.#startedAt) * 1000);
       this.#parts.writeLine({ seconds: microseconds / 1e6, connection, ...item });
     };
-    return { connection, write };
+    return { connection, writeItem };
   }
 
   async #serve(client: Socket): Promise<void> {
-    const { connection, write } = this.#nextConnection();
+    const { connection, writeItem } = this.#nextConnection();
     // This handles an error before the pipelines exist. Later errors end the pipelines.
     client.on('error', () => client.destroy());
     const dialled = await dial(this.#parts.serverPaths());
     if (!dialled.ok) {
-      write({ note: `no sound server: ${dialled.error}` });
+      writeItem({ note: `no sound server: ${dialled.error}` });
       client.destroy();
       return;
     }
-    write({ note: 'connected' });
-    const { blocks, bytes } = await this.#passBothWays(client, dialled.value, connection, write);
+    writeItem({ note: 'connected' });
+    const { blocks, bytes } = await this.#passBothWays(client, dialled.value, connection, writeItem);
     const audioText = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
-    write({ note: `closed${audioText}` });
+    writeItem({ note: `closed${audioText}` });
   }
 
   /**
    * Passes frames both ways until both sides have ended. Resolves with the amount of audio data that got no
    * lines.
    */
-  async #passBothWays(client: Socket, server: Socket, connection: number, write: WriteItem) {
+  async #passBothWays(client: Socket, server: Socket, connection: number, writeItem: WriteItem) {
     const { attempt, capture, showsData } = this.#parts;
     const conversation = new Conversation(this.#texts);
     const audioWithoutLines = { blocks: 0, bytes: 0 };
     const pass = async (from: Side, source: Socket, target: Socket) => {
       const file = attempt(() => capture?.open(connection, from));
       const onFrame = (frame: Buffer, channel: number): void => {
-        if (channel === CONTROL_CHANNEL) write({ from, ...conversation.read(from, frame) });
-        else if (showsData) write({ from, data: audioBlockOf(frame, channel) });
+        if (channel === CONTROL_CHANNEL) writeItem({ from, ...conversation.read(from, frame) });
+        else if (showsData) writeItem({ from, data: audioBlockOf(frame, channel) });
         else {
           audioWithoutLines.blocks += 1;
           audioWithoutLines.bytes += audioBlockOf(frame, channel).length;
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // `pipeline` also rejects if a socket closes early, and then destroys the other socket. A client may
-      // close early without a fault. So only a malformed frame gets a note of its own.
+      // `pipeline` rejects at a malformed frame, and if a socket closes early. In both cases it ends the
+      // connection. A client may close early without a fault, so only a malformed frame gets a note.
       await pipeline(source, (chunks) => framesIn(chunks, onFrame), target).catch((error: unknown) => {
         if (error instanceof WireError)
-          write({ from, note: `malformed: ${error.message}; the connection is ended` });
+          writeItem({ from, note: `malformed: ${error.message}; the connection is ended` });
       });
       return { from, file };
     };
     const directions = [pass('client', client, server), pass('server', server, client)];
-    // The entries of both files in the list have the protocol version that the two sides agree on. This
-    // version depends on a message of each side, so no file is closed before both directions have ended.
+    // In the list, the entry of each file has the protocol version that the two sides agree on. This version
+    // depends on a message of each side, so no file is closed before both directions have ended.
     for (const { from, file } of await Promise.all(directions))
       attempt(() => file && capture?.close(file, connection, from, conversation));
     return audioWithoutLines;
@@ -162,8 +162,8 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, onFrame: (frame: Buffer,
     const frames: Buffer[] = [];
     try {
       framer.push(chunk, ({ bytes }, payloadStart, end, channel) => {
-        // The header stands before the payload. The frame can be used after `push`, because Node.js reads
-        // each chunk into new memory.
+        // The header stands before the payload. The frame can be used after `push`, because neither Node.js
+        // nor `Framer` uses its memory again.
         const frame = bytes.subarray(payloadStart - HEADER_BYTES, end);
         onFrame(frame, channel);
         frames.push(frame);
@@ -176,9 +176,9 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, onFrame: (frame: Buffer,
 }
 
 /**
- * Resolves with the socket of the first server that accepts the connection, or with the error of the last
- * server. There is no deadline, because the kernel answers at once. If too many connections wait for the
- * server, this answer is the error EAGAIN.
+ * Tries the paths in order. Resolves with the first socket that connects, or with the error at the last path.
+ * There is no deadline, because the kernel answers at once. If too many connections wait for the server, this
+ * answer is the error EAGAIN.
  */
 async function dial(paths: readonly string[]): Promise<Result<Socket, string>> {
   let problem = 'no address of one is known';

@@ -37,7 +37,7 @@ Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
 
 /** After a signal other than SIGINT, the command has this much time to end. Then it is killed. */
 const COMMAND_END_MAX_MS = 5_000;
-/** Each wait at the end is at most this long: for pending messages, and for the reader of the output. */
+/** Each wait at the end of a trace takes at most this long. */
 const DRAIN_MAX_MS = 1_000;
 /** A shell has the same two statuses for a command that it does not find, and for one that it cannot run. */
 const NOT_FOUND = 127;
@@ -85,12 +85,13 @@ export interface TraceEnd {
   readonly message?: string;
 }
 
-/** Calls back for each signal that should end the program. */
+/** Registers a callback for the signals that should end this process. */
 type OnSignal = (callback: (signal: NodeJS.Signals) => void) => void;
 
 /**
- * Traces until the command, a signal or a failed write ends the trace, and removes the socket. Then it waits
- * until the output is written or has no reader any more, but at most for `DRAIN_MAX_MS`.
+ * Traces until the command has ended or, without a command, until a signal. The trace ends earlier if nothing
+ * more can be written. After the trace, this function removes the socket, and waits at most `DRAIN_MAX_MS`
+ * until the output is written.
  */
 export async function runTrace(
   task: TraceTask,
@@ -102,8 +103,9 @@ export async function runTrace(
   const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
   if (!found.ok) return { end: 'cannotListen', message: found.error };
   const { paths, addressProblem } = found.value;
-  // The user has configured an address that is no socket of this machine, so `paths` does not contain it.
-  // Without the trace, programs may use that address. The trace would connect them to another server.
+  // `addressProblem` names a configured address that is no socket of this machine, so `paths` does not
+  // contain this address. Without the trace, programs may use it. The trace would connect them to another
+  // server.
   if (addressProblem !== undefined) return { end: 'cannotListen', message: addressProblem };
   const output = new Output(stdout);
   const capture = task.raw === undefined ? undefined : new Capture(task.raw);
@@ -140,7 +142,7 @@ export async function runTrace(
     await within(systemClock, DRAIN_MAX_MS, proxy.idle());
   } else {
     // The signal handler is set first, because a program that reads the address may send a signal at once.
-    const ended = signalOrEnd(onSignal, output.over);
+    const ended = signalOrOutputOver(onSignal, output.over);
     printError(`PULSE_SERVER=${address}\n`);
     await ended;
   }
@@ -152,10 +154,10 @@ export async function runTrace(
 }
 
 /** Resolves at the first signal, or when nothing more can be written. */
-function signalOrEnd(onSignal: OnSignal, over: AbortSignal): Promise<void> {
+function signalOrOutputOver(onSignal: OnSignal, outputOver: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     onSignal(() => resolve());
-    over.addEventListener('abort', () => resolve());
+    outputOver.addEventListener('abort', () => resolve());
   });
 }
 
@@ -167,7 +169,7 @@ function runCommand(
   [program = '', ...args]: readonly string[],
   address: string,
   onSignal: OnSignal,
-  over: AbortSignal,
+  outputOver: AbortSignal,
 ): Promise<TraceEnd> {
   return new Promise<TraceEnd>((resolve, reject) => {
     let child: ChildProcess | undefined;
@@ -179,15 +181,15 @@ function runCommand(
       cancelKill ??= systemClock.after(COMMAND_END_MAX_MS, () => child?.kill('SIGKILL'));
     };
     // The handler is set before the command starts, because somebody who sees the command may send a signal
-    // at once. Without a handler, the signal would end this program and leave the command behind.
+    // at once. Without a handler, the signal would end this process, and the command would go on.
     onSignal(passOn);
-    // The command's standard output becomes standard error, because the trace uses standard output. For
-    // some failures, such as ENOTDIR, `spawn` throws an error, and this error rejects the promise, too.
+    // The command's standard output goes to standard error, because the trace uses standard output. `spawn`
+    // throws some failures, such as ENOTDIR, and emits others as `error`. Both kinds reject the promise.
     child = spawn(program, args, {
       env: { ...process.env, PULSE_SERVER: address },
       stdio: ['inherit', 2, 'inherit'],
     });
-    over.addEventListener('abort', () => passOn('SIGTERM'));
+    outputOver.addEventListener('abort', () => passOn('SIGTERM'));
     child.once('error', reject);
     child.once('exit', (code, signal) => {
       cancelKill?.();
@@ -230,8 +232,8 @@ class Output {
   }
 
   /**
-   * Runs `write`, which writes to files. Returns undefined if `write` fails. After a failure, later writes
-   * are not tried.
+   * Runs `write`, which writes to files, unless an earlier write has failed. Returns undefined if `write`
+   * does not run, or if it fails.
    */
   attempt<T>(write: () => T): T | undefined {
     try {
@@ -242,7 +244,7 @@ class Output {
     }
   }
 
-  /** Resolves when the reader has taken all that was written, or at once if nothing more can be written. */
+  /** Resolves when all earlier texts are written, or at once if nothing more can be written. */
   written(): Promise<unknown> {
     return new Promise((resolve) => {
       if (this.over.aborted) resolve(undefined);
