@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program: reads the command line, loads the configuration, connects supervisor and gateway, and handles
+// This program reads the command line, loads the configuration, connects supervisor and gateway, and handles
 // signals. Only this file ends the process. The exit statuses of `tonearm ctl` are in cli/ctl/statuses.ts.
 
 import { hostname, networkInterfaces } from 'node:os';
@@ -44,10 +44,10 @@ const EXIT = {
 } as const;
 
 const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-/** A trace also ends when its terminal is closed, which SIGHUP reports. */
+/** A trace also ends when its terminal is closed. SIGHUP reports this. */
 const TRACE_END_SIGNALS = [...END_SIGNALS, 'SIGHUP'] as const;
 const STANDARD_DESCRIPTORS = [0, 1, 2] as const;
-/** Files and sockets of the daemon are for its user alone from the first moment. */
+/** With this umask, only the daemon's user can use the files and sockets that the daemon creates. */
 const OWNER_ONLY_UMASK = 0o077;
 
 /** The directory of this file. The files of actors and of the page are named relative to this directory. */
@@ -55,7 +55,7 @@ const ROOT = new URL('./', import.meta.url);
 
 type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
-/** Resolves with the exit status, or with undefined once the daemon runs, because a signal ends it later. */
+/** Resolves with the exit status, or with undefined if the daemon runs. A signal ends the daemon later. */
 async function main(request: CommandLine): Promise<ExitStatus | undefined> {
   switch (request.do) {
     case 'help':
@@ -91,8 +91,9 @@ function failIfUnsupported(): ExitStatus | undefined {
 }
 
 /**
- * The status is 0 even after a failure, because the calling upgrade script must continue. `writeOut` takes
- * the status for a failed write. The import may fail while an upgrade replaces the files of this program.
+ * The status is 0 even after a failure, because the upgrade script that runs this command must continue. So
+ * `writeOut` gets 0 as the status after a failed write. The import may fail while an upgrade replaces the
+ * files of this program.
  */
 async function progress(args: readonly string[]): Promise<ExitStatus> {
   try {
@@ -121,7 +122,7 @@ async function bench(args: readonly string[]): Promise<ExitStatus> {
   const loaded = await loadConfiguration('/dev/null');
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.error.problems);
   const threads = threadsWithPreload();
-  // The notice is printed before the bench adds its stream to the sound server.
+  // The notice is printed before the bench adds its sink input to the sound server.
   writeOut(process.stderr, request.notice, EXIT.cannotWrite);
   const report = await runBench(request, {
     settings: loaded.value.settings,
@@ -132,7 +133,10 @@ async function bench(args: readonly string[]): Promise<ExitStatus> {
   return printOut(report);
 }
 
-/** Runs until its command ends or, without a command, until a signal. Ends earlier if it cannot write. */
+/**
+ * Traces until the traced command ends or, without a command, until a signal comes. The trace ends earlier if
+ * nothing more can be written.
+ */
 async function trace(args: readonly string[]): Promise<ExitStatus> {
   const { parseTrace, runTrace } = await import('./cli/trace/trace.js');
   const request = parseTrace(args);
@@ -149,7 +153,7 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
-/** A command that root runs by sudo, run0 or pkexec acts for the invoking user, who has the sound server. */
+/** If a user has become root by sudo, run0 or pkexec, the command acts for this user, not for root. */
 async function becomeInvokingUser(): Promise<void> {
   const { actAsInvokingUser } = await import('./cli/invoking-user.js');
   actAsInvokingUser();
@@ -181,7 +185,7 @@ async function start(configPath: string | undefined): Promise<ExitStatus | undef
   process.umask(OWNER_ONLY_UMASK);
   const threads = threadsWithPreload();
   const status = await runDaemon(threads, () => loadConfiguration(configPath));
-  // The preloaded thread booted while the configuration was read. Unused, it would keep the process alive.
+  // If the daemon has not started, nothing uses the preloaded thread. It would keep the process alive.
   if (status !== undefined) await threads.endAll();
   return status;
 }
@@ -204,12 +208,12 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   }
   gateway.listen(bind, api.port);
   supervisor.start(gateway.listener);
-  const reportServing = (): void =>
+  const reportReadiness = (): void =>
     void reportReady(gateway, process.env['RUNTIME_DIRECTORY'], process.pid, (reason) =>
       log('warn', 'cannot report that the service is ready', { reason }),
     );
-  reportServing();
-  const parts = { load, log, setLogLevel: setLevel, supervisor, gateway, onDone: reportServing };
+  reportReadiness();
+  const parts = { load, log, setLogLevel: setLevel, supervisor, gateway, onDone: reportReadiness };
   const reload = new Reload(parts, values);
   const end = endOnSignal(gateway, supervisor, threads, log);
   reloadOnSignal(reload, end);
@@ -260,7 +264,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
   return end;
 }
 
-/** SIGHUP reloads the configuration. If the terminal was closed, SIGHUP ends the process. */
+/** SIGHUP reloads the configuration, but ends the process if its terminal was closed. */
 function reloadOnSignal(reload: Reload, end: SignalHandler): void {
   const hasTerminal = (): boolean => STANDARD_DESCRIPTORS.some((file) => isatty(file));
   const hadTerminal = hasTerminal();

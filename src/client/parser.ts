@@ -38,8 +38,8 @@ export class EventParser {
    * the event has none, `lastEventId` keeps its value. Throws a RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
-    const newText = this.#lastTextEndsInCr && text.startsWith('\n') ? text.slice(1) : text;
-    const received = this.#unfinishedLine + newText;
+    const received =
+      this.#unfinishedLine + (this.#lastTextEndsInCr && text.startsWith('\n') ? text.slice(1) : text);
     if (text !== '') this.#lastTextEndsInCr = text.endsWith('\r');
     const lines = received.split(/\r\n|\r|\n/);
     this.#unfinishedLine = lines.pop() ?? '';

@@ -44,8 +44,8 @@ export class ProblemError extends Error {
   }
 
   /**
-   * The problem's `type` without tonearm's prefix. The document of another program may have any `type`: a
-   * text stays as it is, and any other value becomes a text.
+   * The problem's `type` without tonearm's prefix. The `type` in the document of another program stays as it
+   * is, or becomes a text if it is none.
    */
   get code(): ProblemCode {
     return String(this.problem.type).replace(TYPE_PREFIX, '');

@@ -1,5 +1,6 @@
-// Decides what the response to a `GET` of a backend's records is. A response joins texts of the journal,
-// which are not parsed. It is cached until one of them changes, or the backend comes up again.
+// Makes the responses to `GET` requests for backends' records, and keeps the health of the enabled children.
+// A response joins texts of the journal without parsing them. It is cached until one of these texts changes,
+// or until the backend comes up again.
 
 import type { Clock } from '../host/clock.js';
 import { type BackendHealth, type ChildName, stateWithReason } from '../protocol/actor/backends.js';
@@ -11,8 +12,8 @@ import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
 /**
- * How long a request waits for a backend's first health report. A client may come back while the service
- * starts, and must find the records then (docs/http-api.md, "Answers").
+ * The longest time that a request waits for a backend's first health report. A client may connect again while
+ * the daemon starts, and must then get the records (docs/http-api.md, "Answers").
  */
 const FIRST_HEALTH_MS = 2000;
 
@@ -23,17 +24,18 @@ export class Documents {
   /** By enabled child, in start order. */
   #health = new Map<ChildName, BackendHealth>();
   /**
-   * The time at which each backend came up last. Its records count as changed at that time, or later if they
-   * changed later.
+   * The moment at which each backend last came up. The backend's records count as changed at this moment, or
+   * later if they changed later.
    */
   readonly #upSince = new Map<ChildName, LastChange>();
-  /** Each response is stored with the last change that its records had when it was made. */
+  /** Each response is stored with the number and time of the newest change that it contains. */
   readonly #cached = new Map<Resource, LastChange & { readonly response: CachedResponse }>();
   /** A response is cached while the journal has the entry of its tracklist. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /**
-   * Functions that resume the waiting requests for a child's records. The entry of a child is removed at its
-   * first report, but `connecting` without a detail does not count as one.
+   * The functions that resume the waiting requests, by child. These requests wait for the child's first
+   * report. A child has no entry after this report, or while it is not enabled. `connecting` without a detail
+   * is no report: the child has only started.
    */
   readonly #waitingRequests = new Map<ChildName, Set<() => void>>();
 
@@ -44,7 +46,7 @@ export class Documents {
     this.setEnabled(enabled, []);
   }
 
-  /** The children of `enabled` are `connecting`, except those of `unchanged`, which keep their health. */
+  /** The children of `enabled` become `connecting`, but those of `unchanged` keep their health. */
   setEnabled(enabled: readonly ChildName[], unchanged: readonly ChildName[]): void {
     const before = this.#health;
     const connecting: BackendHealth = { state: 'connecting', since: this.#clock.date(), restarts: 0 };
@@ -52,7 +54,7 @@ export class Documents {
     const healthOf = (child: ChildName): BackendHealth =>
       isUnchanged(child) ? (before.get(child) ?? connecting) : connecting;
     this.#health = new Map(enabled.map((child) => [child, healthOf(child)]));
-    // A child that is not in `unchanged` is stopped, so the report for which its requests wait never comes.
+    // A child that is not in `unchanged` is stopped. Its requests would wait for a report that never comes.
     for (const child of before.keys()) if (!isUnchanged(child)) this.#resumeRequests(child);
     for (const child of enabled) if (!isUnchanged(child)) this.#waitingRequests.set(child, new Set());
   }
@@ -62,8 +64,8 @@ export class Documents {
     this.#health.set(child, health);
     if (health.state === 'up' && before?.state !== 'up')
       this.#upSince.set(child, { changeNumber: this.#journal.changeCount, changedAt: this.#clock.date() });
-    const hasOnlyStarted = health.state === 'connecting' && health.detail === undefined;
-    if (!hasOnlyStarted) this.#resumeRequests(child);
+    const hasReported = health.state !== 'connecting' || health.detail !== undefined;
+    if (hasReported) this.#resumeRequests(child);
   }
 
   #resumeRequests(child: ChildName): void {
@@ -76,7 +78,10 @@ export class Documents {
     return this.#health;
   }
 
-  /** Undefined if there is nothing to wait for. Never rejects; resolves at the latest after `withinMs`. */
+  /**
+   * Undefined if the child has reported, or is not enabled. The promise never rejects, and resolves after
+   * `withinMs` at the latest.
+   */
   waitForFirstHealth(child: ChildName, withinMs = FIRST_HEALTH_MS): Promise<void> | undefined {
     const waitingRequests = this.#waitingRequests.get(child);
     if (waitingRequests === undefined) return undefined;
@@ -102,7 +107,7 @@ export class Documents {
   }
 
   tracklist(player: string): Result<CachedResponse, Problem> {
-    // Tracklists come from the same backend as players, so they have the same problem if it is not up.
+    // Players and tracklists have the same backend. If this backend is not up, the problem is the same, too.
     const players = this.responseTo('players');
     if (!players.ok) return players;
     if (this.#journal.record('players', player) === undefined)
@@ -126,8 +131,8 @@ export class Documents {
     }
     const cached = this.#cached.get(resource);
     const { changeNumber, changedAt } = newest;
-    // The number alone is not enough. A backend may come up again without a change of a record: then
-    // `changeNumber` is the same, but `changedAt` is later.
+    // `changeNumber` alone is not enough. If the journal does not change before the backend comes up again,
+    // only `changedAt` differs.
     if (cached?.changeNumber === changeNumber && cached.changedAt === changedAt) return cached.response;
     const text = join((collection) => this.#texts(collection));
     if (text === undefined) return undefined;
@@ -147,8 +152,8 @@ export class Documents {
 }
 
 /**
- * Why there is no response; undefined if the backend reports no reason. If the backend is up, the reason can
- * only be that it has not published the record yet.
+ * The reason for a missing response; undefined if the backend reports no reason. If the backend is up, the
+ * response needs a record that the backend has not published yet.
  */
 function reasonOf({ state, detail }: BackendHealth): string | undefined {
   return state === 'up' ? 'it has not reported this yet' : detail;

@@ -1,5 +1,5 @@
-// One request and its response. Besides server.ts, only this file and response-stream.ts use the objects of
-// uWebSockets.js. So only these files must follow its rules, which index.d.ts of the package has:
+// One request and its response. Only this file, kept-request.ts, response-stream.ts and server.ts use the
+// objects of uWebSockets.js. So these four files must follow the rules in index.d.ts of the package:
 // - A request is invalid when its handler has returned.
 // - A response must not be used after an abort.
 // - Writes outside the handler must be corked.
@@ -22,15 +22,15 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 const BODY_DEADLINE_MS = 10_000;
 /**
  * `end` of uWebSockets.js keeps a copy of the body for a slow reader. A body above this bound, such as a
- * cover, is sent by `tryEnd`, in the parts that the kernel accepts. There are two exceptions, which `end`
- * sends: a reply within the handler, and a reply that closes the connection.
+ * cover, is sent by `tryEnd`, in the parts that the kernel accepts. There are three exceptions, for which
+ * `end` is called: a string, a reply within the handler, and a reply that closes the connection.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
 /**
  * `header`, `query`, `firstRepeatedHeader`, `receiveBody` and `openStream` must be called before the first
- * await of the handler, or after `keep`. An exchange ends in exactly one way: by `answer`, by the end of a
- * stream, by `cut`, or because the peer disconnects.
+ * await of the handler, or after `keep`. All but `openStream` throw otherwise. An exchange ends in exactly
+ * one way: by `answer`, by the end of a stream, by `cut`, or because the other end disconnects.
  */
 export class Exchange {
   /** Methods are case-sensitive. */
@@ -51,8 +51,8 @@ export class Exchange {
   /** `answered` includes the end of a stream; `gone` is an end by a disconnect or a cut. */
   #state: 'open' | 'streaming' | 'answered' | 'gone' = 'open';
   #headers: HeaderPairs = [];
-  #isCollecting = false;
-  #isPaused = false;
+  #isCollectingBody = false;
+  #isReadingPaused = false;
   #stream: ResponseStream | undefined;
   #onGone: (() => void) | undefined;
 
@@ -64,14 +64,14 @@ export class Exchange {
     this.path = request.getUrl();
   }
 
-  /** The IP address of the other end, which may be a proxy. Must not be read once the exchange is gone. */
+  /** The IP address of the other end, which may be a proxy. Must not be read if `isGone` is true. */
   get peer(): string {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
   /**
-   * True if the other end uses a loopback address, so that it is on this machine. Must not be read once the
-   * exchange is gone.
+   * True if the other end has a loopback address, which means that it is on this machine. Must not be read if
+   * `isGone` is true.
    */
   get isLocal(): boolean {
     return peerOf(this.#response.getRemoteAddress()) === LOOPBACK_PEER;
@@ -87,12 +87,12 @@ export class Exchange {
     );
   }
 
-  /** '' when absent; `name` in lower case. Throws after the handler's return, unless `keep` was called. */
+  /** Returns '' if the header is absent. `name` must be in lower case. */
   header(name: string): string {
     return this.#head().getHeader(name);
   }
 
-  /** The first of these headers that comes twice; undefined if none does. Throws when `header` does. */
+  /** Returns the first header of `names` that comes twice; undefined if there is none. */
   firstRepeatedHeader(names: readonly string[]): string | undefined {
     const earlier = new Set<string>();
     let firstRepeated: string | undefined;
@@ -103,14 +103,14 @@ export class Exchange {
     return firstRepeated;
   }
 
-  /** The raw query without its question mark. Throws when `header` does. */
+  /** Returns the raw query without its question mark. */
   query(): string {
     return this.#head().getQuery() ?? '';
   }
 
   /**
-   * Makes head and body of the request readable after an await. Call it in the handler's synchronous part,
-   * at most once.
+   * Makes head and body of the request readable after an await. Call it at most once, before the first await
+   * of the handler.
    */
   keep(): void {
     this.#keptRequest = new KeptRequest(this.#head());
@@ -122,7 +122,7 @@ export class Exchange {
     return this.#state === 'gone';
   }
 
-  /** Headers for the reply or stream of this exchange, in addition to the reply's own. */
+  /** Sets headers that the reply or stream gets in addition to its own. */
   setHeaders(headers: HeaderPairs): void {
     this.#headers = headers;
   }
@@ -132,18 +132,16 @@ export class Exchange {
     this.#request = this.#keptRequest;
     this.#isInHandler = false;
     if (this.#isOver()) return;
-    // `close` on this side calls the callback, too, but then the exchange is already over.
+    // `close` in `#abandon` calls this callback, too, but then the exchange is already over.
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#markGone();
     });
-    // A kept request may become a stream, so it is not paused: a stream would need `resume`, and `resume`
-    // sets a timeout that would end the stream.
-    if (!this.#isCollecting && this.#keptRequest === undefined) this.#pause();
+    // A kept request may become a stream, so its connection is not paused here: a stream would need `resume`,
+    // and `resume` sets a timeout that would end the stream.
+    if (!this.#isCollectingBody && this.#keptRequest === undefined) this.#pause();
   }
 
-  /**
-   * Collects the body. Call at most once, in the handler's synchronous part or after `keep`. Always settles.
-   */
+  /** Collects the body. Call it at most once. The promise always settles. */
   receiveBody(): Promise<ReceivedBody> {
     return this.#keptBody ?? this.#collectBody();
   }
@@ -151,7 +149,7 @@ export class Exchange {
   #collectBody(): Promise<ReceivedBody> {
     const declaredBytes = Number(this.header('content-length') || 0);
     if (declaredBytes > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
-    this.#isCollecting = true;
+    this.#isCollectingBody = true;
     return new Promise((resolve) => {
       // `cancel` has its value when `settle` runs, because `after` never calls back at once.
       const settle = (body: ReceivedBody): void => {
@@ -174,16 +172,16 @@ export class Exchange {
         // The chunk's memory is invalid after this callback.
         chunks.push(Buffer.from(new Uint8Array(chunk)));
         // If a second request follows in the same packet, uWebSockets.js ends the connection, and the first
-        // request must have no effect. `setImmediate` lets the end of the connection come first.
+        // request must have no effect. `setImmediate` lets `#onGone` settle first.
         if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
       });
     });
   }
 
   /**
-   * Answers once: later calls, and calls after a disconnect or the start of a stream, do nothing. If the
-   * reply cannot be written, the method cuts the connection and throws, because half of the head may be
-   * written already.
+   * Only the first call answers. After a cut, a disconnect or the start of a stream, a call does nothing. If
+   * the reply cannot be written, a part of its head may be written already. So the method cuts the
+   * connection, and throws the error.
    */
   answer(reply: HttpReply): void {
     if (this.#state !== 'open') return;
@@ -222,28 +220,28 @@ export class Exchange {
     this.#writeHeaders([...headers, ...this.#headers]);
   }
 
-  /** Cuts the connection without an answer, or in the middle of a stream. Does nothing after the end. */
+  /** Cuts the connection if the exchange is not over: without an answer, or in the middle of a stream. */
   cut(): void {
     if (!this.#isOver()) this.#abandon();
   }
 
   /**
-   * Stops reading until the answer is written. While this request is pending, uWebSockets.js must not read
-   * another request, or a half-close of the client: after either, it would end the connection without an
-   * answer. The pause comes too late for a request in the same packet as this one. Streams are not paused,
-   * because a disconnect is noticed only by reading.
+   * Stops reading from the connection until the answer is written. If uWebSockets.js reads another request or
+   * a half-close of the client while this request is pending, it ends the connection without an answer. The
+   * pause comes too late for a request in the same packet as this one. Streams are not paused, because a
+   * disconnect is noticed only by reading.
    */
   #pause(): void {
-    if (this.#state !== 'open' || this.#isPaused) return;
-    this.#isPaused = true;
+    if (this.#state !== 'open' || this.#isReadingPaused) return;
+    this.#isReadingPaused = true;
     this.#response.pause();
   }
 
   #write(reply: HttpReply): void {
     const { body, closesConnection = false } = reply;
     // A `resume` without a `pause` before it would stop all further reading.
-    if (this.#isPaused) this.#response.resume();
-    this.#isPaused = false;
+    if (this.#isReadingPaused) this.#response.resume();
+    this.#isReadingPaused = false;
     this.#response.writeStatus(STATUS_LINES[reply.status]);
     this.#writeHeaders(reply.headers);
     this.#writeHeaders(this.#headers);
@@ -255,7 +253,7 @@ export class Exchange {
       else this.#response.end(body, closesConnection);
       return;
     }
-    // `end` would send a body also in reply to HEAD. The headers `Connection` and `Content-Length` are
+    // `end` would send the body even in reply to HEAD. The headers `Connection` and `Content-Length` are
     // written here, because `endWithoutBody` with arguments leaves the response pending. A response that is
     // left pending ends the process.
     if (closesConnection) this.#response.writeHeader('Connection', 'close');

@@ -47,7 +47,7 @@ export interface GatewayOptions {
 
 /** Serves nothing before `listen`. Every enabled child is `connecting` until its first health report. */
 export class Gateway {
-  /** Takes what the children report. */
+  /** Takes the reports and the requests of the children. */
   readonly listener: ChildListener;
   readonly #options: Omit<GatewayOptions, 'settings'>;
   #settings: RouteSettings;
@@ -60,7 +60,7 @@ export class Gateway {
   readonly #feeds: BridgeFeeds;
   readonly #intake: Intake;
   readonly #identity: HostIdentity;
-  readonly #requests = new RequestCounts();
+  readonly #requestCounts = new RequestCounts();
   readonly #startTime: StartTime;
   readonly #replies: OperationReplies;
   readonly #handler: RequestHandler;
@@ -106,20 +106,20 @@ export class Gateway {
   }
 
   /**
-   * Resolves when this child is up, or has reported why it is not, or when `withinMs` have passed. If the
-   * child is not enabled, the promise resolves at once.
+   * Resolves when this child is up, has reported why it is not up, or is stopped, at the latest after
+   * `withinMs`. Resolves at once if the child is not enabled.
    */
   async waitForFirstHealth(child: ChildName, withinMs: number): Promise<void> {
     await this.#documents.waitForFirstHealth(child, withinMs);
   }
 
   /**
-   * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means one
-   * free port for all addresses. The call never throws: `refused` has the addresses that exist but cannot be
-   * listened on. They are tried again.
+   * Listens on each address of `bind` while the address exists. Call it once. Port 0 means one free port for
+   * all addresses. The call never throws: `refused` has the addresses that exist but cannot be listened on.
+   * The gateway tries these addresses again.
    *
-   * `onListeningChanged` may be called within the constructor of `ListeningSockets`. At that time `#sockets`
-   * is not set, so no addresses are published. Therefore they are published after it.
+   * The constructor of `ListeningSockets` may call `onListeningChanged`. At that time `#sockets` is not set,
+   * so this call publishes no addresses. They are published afterwards.
    */
   listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'> {
     const { interfaces, clock, log } = this.#options;
@@ -127,18 +127,18 @@ export class Gateway {
       bind,
       port,
       interfaces,
-      open: (address, boundPort) => this.#server.open(address, boundPort),
+      open: (address, socketPort) => this.#server.open(address, socketPort),
       clock,
       log,
-      onListeningChanged: () => this.#publishServed(),
+      onListeningChanged: () => this.#publishServedAddresses(),
     });
-    this.#publishServed();
+    this.#publishServedAddresses();
     return { port: this.#sockets.port, refused: this.#sockets.refused };
   }
 
   /**
-   * Serves by other settings from now on, but does nothing after `close`. Streams stay open; their limit and
-   * the port stay the same. `stopped` are the children whose settings have changed. Their threads must have
+   * Uses these settings from now on. Does nothing after `close`. Streams stay open. The port and the limit of
+   * streams stay the same. `stopped` are the children whose settings have changed. Their threads must have
    * ended, and may start again only after this call, because the call forgets the children's records.
    */
   reconfigure(settings: RouteSettings & Pick<Settings, 'bind'>, stopped: readonly ChildName[]): void {
@@ -152,10 +152,10 @@ export class Gateway {
   }
 
   /**
-   * Refuses new requests, waits for pending answers, sends `bye` to the streams, and cuts all connections.
-   * Answers to bridges are pending answers, too: `RequestHandler.track` collects them. At the end, bridges
-   * are sent the changes that they lack, because their threads stop after this call.
-   * Resolves within `withinMs`, and never rejects. Later calls only return the promise of the first one.
+   * Closes the listening sockets, refuses new requests, waits for pending answers, sends `bye` to the
+   * streams, and cuts all connections. Answers to children are pending answers, too: `RequestHandler.track`
+   * collects them. At the end, subscribers get the changes that they lack, because their threads stop after
+   * this call. Resolves within `withinMs`, and never rejects. Later calls only return the first promise.
    */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
@@ -169,7 +169,7 @@ export class Gateway {
     this.#feeds.sendAllUnread();
   }
 
-  #publishServed(): void {
+  #publishServedAddresses(): void {
     const port = this.#sockets?.port ?? this.#settings.api.port;
     this.#intake.publishServed({ port, addresses: this.#sockets?.state.listening ?? [] });
   }
@@ -219,7 +219,7 @@ export class Gateway {
       clock,
       log,
       hostAndPortFor: (client) => this.#sockets?.hostAndPortFor(client) ?? 'localhost',
-      requests: this.#requests,
+      requests: this.#requestCounts,
       metrics: () => this.#metrics(),
       isOfTrustedNode: (origin) => this.#journal.record('nodes.origins', origin) !== undefined,
     });
@@ -235,7 +235,7 @@ export class Gateway {
       health: this.#documents.allHealth(),
       threads: backends.threads(),
       streams: this.#hub.stats(),
-      requests: this.#requests,
+      requests: this.#requestCounts,
       journal: this.#journal,
     });
   }
@@ -280,7 +280,7 @@ function enabledChildren(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-/** Clients that may change nothing get a document with the GET routes only. */
+/** The document for clients that may change nothing has only the GET routes. */
 async function openapiText(settings: RouteSettings, version: string, mayChange: boolean): Promise<string> {
   const enabled = ROUTES.filter((route) => missingKeyFor(route, settings) === undefined);
   const routes = mayChange ? enabled : enabled.filter(({ method }) => method === 'GET');

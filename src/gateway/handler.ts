@@ -1,5 +1,5 @@
-// Serves one request: checks trust, then whether the client may change something, then route and method, and
-// runs the route. Nothing has an effect before trust is checked.
+// Serves one request: checks whether the request is trusted, then whether the client may change something,
+// then route and method, and runs the route. A request that is not trusted has no effect.
 
 import { type Clock, within } from '../host/clock.js';
 import { errorText } from '../printable.js';
@@ -54,8 +54,8 @@ export interface HandlerParts {
 }
 
 /**
- * A promise settles when the request is answered. If there is no promise, the request is answered already,
- * or has become a stream.
+ * No promise means that the request is answered already, or has become a stream. A promise settles when the
+ * request is answered or has become a stream, or when the client is gone.
  */
 type Handled = void | Promise<void>;
 
@@ -78,7 +78,7 @@ const TOO_MANY_STREAMS = problem(
 
 export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
-  /** The pending answers to requests of clients and bridges. Event streams are not among them. */
+  /** The pending answers to requests of clients and children. Event streams are not among them. */
   readonly #pendingAnswers = new Set<Promise<unknown>>();
   #configured: ConfiguredParts;
   #isShutDown = false;
@@ -98,8 +98,8 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   /**
-   * From now on every trusted request is answered 503. Resolves when all earlier requests are answered, at
-   * the latest after `withinMs`.
+   * From now on every trusted request gets the answer 503. Resolves when all earlier requests are answered,
+   * at the latest after `withinMs`.
    */
   async shutDown(withinMs: number): Promise<void> {
     this.#isShutDown = true;
@@ -219,7 +219,7 @@ export class RequestHandler implements ExchangeHandler {
     if (route.kind === 'metrics') return this.#sendMetrics(exchange);
     if (route.kind === 'page')
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
-    if (route.method === 'POST') return this.#change(exchange, route, params);
+    if (route.method === 'POST') return this.#servePost(exchange, route, params);
     const ifNoneMatch = exchange.header('if-none-match');
     // Only events and logs have parameters in the query, and events are served above.
     const query = route.kind === 'log' ? exchange.query() : '';
@@ -232,7 +232,7 @@ export class RequestHandler implements ExchangeHandler {
     exchange.answer({ status: 200, headers: [METRICS_TYPE, NO_STORE], body });
   }
 
-  async #change(exchange: Exchange, operation: OperationRoute, params: Params): Promise<void> {
+  async #servePost(exchange: Exchange, operation: OperationRoute, params: Params): Promise<void> {
     const contentType = exchange.header('content-type');
     const received = await exchange.receiveBody();
     if (received.kind === 'gone') return;
@@ -269,10 +269,11 @@ function refuseAndClose(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * It is unclear where an ambiguous request ends, so the bytes after it must not be answered as another
- * request. Therefore the refusal closes the connection. Before that it waits until the whole packet is
- * parsed: if the packet has another request, uWebSockets.js closes the connection without an answer, because
- * the ambiguous request is still pending (docs/development/what-we-learnt.md, "uWebSockets.js").
+ * The end of an ambiguous request may be unclear, so the bytes that follow must not be answered as another
+ * request. Therefore the refusal closes the connection. Before that, the function waits until the whole
+ * packet is parsed: if the packet has another request, uWebSockets.js closes the connection without an
+ * answer, because the ambiguous request is still pending (docs/development/what-we-learnt.md,
+ * "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
@@ -281,9 +282,9 @@ async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void
 
 function refuseMethod(exchange: Exchange, match: RouteMatch): void {
   const allow = allowedMethods(match);
-  const found = problem(
+  const wrongMethod = problem(
     'wrong-method',
     `Path ${documentedPath(match.route.path)} has only the methods ${allow}`,
   );
-  exchange.answer(problemReply(found, [['Allow', allow]]));
+  exchange.answer(problemReply(wrongMethod, [['Allow', allow]]));
 }

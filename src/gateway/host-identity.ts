@@ -11,7 +11,7 @@ interface IdentityParts {
   readonly avahi: Pick<AvahiNames, 'has' | 'ask'>;
 }
 
-/** A check reads the hostname, and asks Avahi, only if the request would be refused otherwise. */
+/** A check reads the hostname and asks Avahi only for a request that would otherwise be refused. */
 export class HostIdentity {
   readonly #parts: IdentityParts;
   #settings: TrustSettings;
@@ -39,7 +39,7 @@ export class HostIdentity {
     return this.#rules;
   }
 
-  /** Updates the rules, too, if the hostname has changed. */
+  /** Returns the current hostname. If it has changed, updates the rules, too. */
   hostname(): string {
     const currentHostname = this.#parts.hostname();
     if (currentHostname !== this.#hostname) this.#updateRules(currentHostname);
@@ -53,14 +53,14 @@ export class HostIdentity {
   }
 
   /**
-   * Asks Avahi if nothing else can decide whether the name in this Host header is a name of the node.
+   * Asks Avahi for the node's names, but only if nothing else can decide about this Host header.
    * `hostProblem` can decide as soon as the promise has settled, or at once if there is no promise.
    */
   askAvahiIfNeeded(header: string): Promise<void> | undefined {
     if (this.#isTrusted(header)) return undefined;
     const host = parseHost(header)?.host;
     const { avahi } = this.#parts;
-    // `has` returns undefined if its last answer from Avahi is too old.
+    // `has` returns undefined if Avahi has not answered yet, or if the last answer is too old.
     return host !== undefined && avahi.has(host) === undefined ? avahi.ask() : undefined;
   }
 

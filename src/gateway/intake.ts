@@ -1,5 +1,5 @@
-// Passes on what the children report: to the journal first, then to streams and bridges, so that a client
-// that reads after an event finds the change.
+// Passes on what the children report. Changes go to the journal first, and then to streams and subscribers.
+// So a client that gets an event, and then reads the record, finds the change.
 
 import type { Clock } from '../host/clock.js';
 import { type BackendHealth, type ChildName, healthWithReason } from '../protocol/actor/backends.js';
@@ -9,7 +9,7 @@ import type { Documents } from './documents.js';
 import type { EventHub } from './events/hub.js';
 import type { Journal } from './journal.js';
 
-interface Recipients {
+interface IntakeParts {
   readonly journal: Journal;
   readonly documents: Documents;
   readonly hub: EventHub;
@@ -18,21 +18,22 @@ interface Recipients {
 }
 
 export class Intake implements BackendListener {
-  readonly #recipients: Recipients;
+  readonly #parts: IntakeParts;
 
   /** Publishes the health of every enabled child. */
-  constructor(recipients: Recipients) {
-    this.#recipients = recipients;
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
     this.changes(this.#healthChanges());
   }
 
   /**
-   * Forgets the stopped children, with their records. `stopped` must have every child that is no longer
-   * enabled. An enabled child is `connecting` if it was stopped, or was not enabled before. All this is
-   * published in one step, so that a client that gets the removals also gets the new states of the children.
+   * Forgets the records of the children in `stopped`. Every child that is no longer enabled must be in
+   * `stopped`, and its health is forgotten, too. An enabled child becomes `connecting` if it is in `stopped`,
+   * or was not enabled before. All this is published in one step, so that a client that gets the removals
+   * also gets the new states of the children.
    */
   setEnabled(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
-    const { documents, journal, feeds } = this.#recipients;
+    const { documents, journal, feeds } = this.#parts;
     const unchanged = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
     documents.setEnabled(enabled, unchanged);
     const disabled = stopped.filter((child) => !enabled.includes(child));
@@ -46,31 +47,31 @@ export class Intake implements BackendListener {
   }
 
   #healthChanges(): readonly Change[] {
-    const children = this.#recipients.documents.allHealth();
+    const children = this.#parts.documents.allHealth();
     return [...children].map(([child, health]) => healthChange(child, health));
   }
 
   /** The constructor may call this function, because fields are set before the constructor's body runs. */
-  readonly changes = (changes: readonly Change[]): void => {
-    const { journal, hub, feeds, clock } = this.#recipients;
+  readonly changes = (newChanges: readonly Change[]): void => {
+    const { journal, hub, feeds, clock } = this.#parts;
     const date = clock.date();
-    const entries = journal.apply(changes, date);
+    const entries = journal.apply(newChanges, date);
     if (entries.length === 0) return;
     hub.publish(entries, date);
     feeds.sendNew(entries);
   };
 
-  readonly level = (json: string): void => this.#recipients.hub.publishLevel(json);
+  readonly level = (json: string): void => this.#parts.hub.publishLevel(json);
 
   /**
-   * Publishes health and removals in one step, so that a client that sees the removals also sees that the
-   * backend is not up.
+   * Publishes health and removals in one step, so that a client that gets the removals of a child's records
+   * also learns that the child is not up.
    */
-  readonly health = (child: ChildName, health: BackendHealth): void => {
-    const { documents, journal } = this.#recipients;
-    documents.setHealth(child, health);
-    const drops = health.state === 'up' ? [] : journal.dropsWhenAway(child);
-    this.changes([healthChange(child, health), ...drops]);
+  readonly health = (child: ChildName, newHealth: BackendHealth): void => {
+    const { documents, journal } = this.#parts;
+    documents.setHealth(child, newHealth);
+    const drops = newHealth.state === 'up' ? [] : journal.dropsWhenAway(child);
+    this.changes([healthChange(child, newHealth), ...drops]);
   };
 
   publishServed(served: ServedRecord): void {
@@ -78,7 +79,7 @@ export class Intake implements BackendListener {
   }
 }
 
-function healthChange(backend: ChildName, health: BackendHealth): Change {
-  const record: BackendRecord = { backend, ...healthWithReason(health) };
-  return { kind: 'put', collection: 'backends', key: backend, json: JSON.stringify(record) };
+function healthChange(child: ChildName, health: BackendHealth): Change {
+  const record: BackendRecord = { backend: child, ...healthWithReason(health) };
+  return { kind: 'put', collection: 'backends', key: child, json: JSON.stringify(record) };
 }

@@ -87,9 +87,9 @@ class BoundedEntries {
 
 /**
  * True if changes of the collection's records make events, but removals make none. Then only a new snapshot
- * shows that a record is gone. There are two exceptions. With `keeps`, the records are in no snapshot
- * (protocol/actor/collections.ts). With `isPart`, each record is removed together with a record of another
- * collection, whose removal makes an event.
+ * shows that a record is gone. The result is false for two kinds of such collections. With `keeps`, the
+ * records are in no snapshot (protocol/actor/collections.ts). With `isPart`, each record is removed together
+ * with a record of another collection, and the removal of that other record makes an event.
  */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
@@ -101,8 +101,8 @@ export class Journal {
   readonly #collections: Readonly<Record<Collection, CollectionState>>;
   readonly #kept = { removal: new BoundedEntries(), action: new BoundedEntries() };
   /**
-   * By collection, the highest sequence number of a removal or action that the journal does not have any
-   * more. A reader that has not read up to this number has missed something.
+   * By collection, the highest sequence number of a removal or action that readers need, but that the journal
+   * does not have. A reader that has not read up to this number has missed something.
    */
   readonly #forgotten = new Map<Collection, number>();
   #changeCount = 0;
@@ -130,9 +130,9 @@ export class Journal {
   }
 
   /**
-   * Returns the new entries in order. If a record was put several times, only its newest entry is returned.
-   * A text that is equal to the record's last one is no change, except in collections with `keeps`.
-   * `changedAt` is the time of the changes.
+   * Applies the changes, and returns the new entries in order. The entry of a put is left out if a later
+   * change of the same call replaces or drops the record. A text that is equal to the record's last one is no
+   * change, except in collections with `keeps`. `changedAt` is the time of the changes.
    */
   apply(changes: readonly Change[], changedAt: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
@@ -146,9 +146,9 @@ export class Journal {
   }
 
   /**
-   * The drops for a backend that is no longer up. They are for records whose removal has an event, for the
-   * parts of records (`isPart`), and for records with `keeps: 'passing'`. All others, such as units, keep
-   * their last text.
+   * The drops for a backend that is no longer up. They are for records whose removal makes an event, for the
+   * parts of records (`isPart`), and for records with `keeps: 'passing'`. All other records, such as units,
+   * keep their last text.
    */
   dropsWhenAway(backend: ChildName): readonly Drop[] {
     return this.#dropsOf(
@@ -162,10 +162,10 @@ export class Journal {
   }
 
   #dropsOf(backend: ChildName, isDropped: (spec: CollectionSpec) => boolean): readonly Drop[] {
-    const dropped = COLLECTION_NAMES.filter(
+    const droppedCollections = COLLECTION_NAMES.filter(
       (name) => COLLECTION_SPECS[name].backend === backend && isDropped(COLLECTION_SPECS[name]),
     );
-    return dropped.flatMap((collection) =>
+    return droppedCollections.flatMap((collection) =>
       [...this.#collections[collection].records.keys()].map(
         (key): Drop => ({ kind: 'drop', collection, key }),
       ),
@@ -192,8 +192,8 @@ export class Journal {
   }
 
   /**
-   * True if the journal still has all removals and actions of the relevant collections after this sequence
-   * number.
+   * True if a reader that has read up to `sequence` misses no removal and no action of the relevant
+   * collections.
    */
   isCompleteAfter(sequence: number, isRelevant: (collection: Collection) => boolean): boolean {
     for (const [collection, forgotten] of this.#forgotten)
@@ -208,8 +208,9 @@ export class Journal {
     const before = state.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
     if (before !== undefined) this.#entries.delete(before.sequence);
-    // A record that is back with the same text needs no removal. A player is the exception: readers get
-    // `player.added` for a player that is back, so they must get `player.removed` before it.
+    // If a record is back with the same text, readers do not need its earlier removal. Players are the
+    // exception: readers get `player.added` for a player that is back, so they must get `player.removed`
+    // before it.
     if (before === undefined && shape !== 'player') this.#deleteEarlierRemoval({ collection, key, json });
     this.#newestSequence += 1;
     const entry: JournalEntry = {
@@ -246,7 +247,7 @@ export class Journal {
 
   /**
    * A removal without an event gets a sequence number, and `apply` returns its entry, but the journal does
-   * not keep the entry. A reader that has not read up to this number gets a snapshot. It lacks the record.
+   * not keep the entry. A reader that has not read up to this number gets a snapshot without the record.
    */
   #forget(removal: EntryContent): JournalEntry {
     this.#newestSequence += 1;
@@ -260,7 +261,7 @@ export class Journal {
     };
   }
 
-  /** Keeps an entry until newer ones of its kind fill the bound. */
+  /** Keeps the entry. While the entries of this kind exceed the bound, forgets the oldest one. */
   #keep(kind: 'removal' | 'action', content: EntryContent): JournalEntry {
     this.#newestSequence += 1;
     const entry: JournalEntry = {
@@ -283,11 +284,11 @@ export class Journal {
   }
 
   /**
-   * Deletes the earlier removal of the same record. Two records are the same if key and text are equal. The
-   * key alone is not enough, because a sound server that restarts reuses its ids for records with other
-   * names, and clients know records by their names (docs/http-api.md, "Names of clients"). A player's key
-   * alone is enough, because it is the player's name. Only `#keep` calls this method for players: `#put`
-   * leaves their removals in the journal, for the reason that stands there.
+   * Deletes the earlier removal of the same record. Two records are the same if key and text are equal. An
+   * equal key is not enough, because a sound server that restarts reuses its ids for records with other
+   * names, and clients know records by their names (docs/http-api.md, "Names of clients"). An equal key is
+   * enough for a player, because the key is the player's name. Only `#keep` calls this method for players:
+   * `#put` leaves their removals in the journal, for the reason that stands there.
    */
   #deleteEarlierRemoval({ collection, key, json }: Omit<EntryContent, 'changedAt'>): void {
     const isPlayer = COLLECTION_SPECS[collection].shape === 'player';

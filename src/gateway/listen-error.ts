@@ -9,13 +9,14 @@ import { canNeverExist, resolveBind } from './bind.js';
 import { portHolder } from './port-holder.js';
 
 /** Every machine has this address. */
-const LOCAL_ADDRESS = '127.0.0.1';
+const LOOPBACK_ADDRESS = '127.0.0.1';
 
 /**
  * The result is undefined if at least one entry of `bind` can be served now or later, because then the
- * service runs, and waits for the other entries. Else the result is one line that says why. An entry with
- * several addresses, such as `lo`, counts as taken if one of them is taken. An entry whose address is not
- * ready (EADDRNOTAVAIL) does not count as taken, because the address may be ready later.
+ * service runs, and waits for the other entries. Else the result is one line that says why no entry can be
+ * served. An entry with several addresses, such as `lo`, counts as one that cannot be served if another
+ * program has the port at one of these addresses. An address that is not ready (EADDRNOTAVAIL) is no
+ * problem, because it may be ready later.
  */
 export async function listenProblem(
   bind: readonly string[],
@@ -24,8 +25,8 @@ export async function listenProblem(
 ): Promise<string | undefined> {
   const hasIpv6 = existsSync('/proc/net/if_inet6');
   if (canNeverExist(bind, hasIpv6)) return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
-  // A user may listen on a low port at all addresses or at none, so this check needs only one address.
-  if ((await listenError(LOCAL_ADDRESS, port)) === 'EACCES')
+  // The kernel allows a low port at all addresses or at none, so this check needs only one address.
+  if ((await listenError(LOOPBACK_ADDRESS, port)) === 'EACCES')
     return `cannot listen on port ${port}: this user may not listen on a port this low`;
   const { present, missing } = resolveBind(bind, interfaces);
   const possibleEntries = new Set(missing.filter((bindEntry) => !canNeverExist([bindEntry], hasIpv6)));

@@ -1,5 +1,6 @@
-// Opens and closes listening sockets as the addresses that `bind` names come and go (docs/configuration.md,
-// "Addresses"). Node.js does not report such changes, so addresses that can change are polled.
+// Opens a listening socket for each address of `bind` that exists, and closes it when the address disappears
+// (docs/configuration.md, "Addresses"). Node.js does not report such changes, so addresses that can change
+// are polled.
 
 import type { Clock } from '../host/clock.js';
 import { bestFirst, type InterfaceAddresses, reachableAt } from '../host/own-addresses.js';
@@ -33,6 +34,7 @@ export interface ListeningOptions {
 }
 
 export interface ListeningState {
+  /** The addresses that are listened on. */
   readonly listening: readonly string[];
   /** Entries of `bind` without a usable address, or with an address that cannot be listened on now. */
   readonly waiting: readonly string[];
@@ -41,16 +43,17 @@ export interface ListeningState {
 export class ListeningSockets {
   readonly #options: ListeningOptions;
   #bind: readonly string[];
-  readonly #open = new Map<string, BoundSocket>();
+  /** By address. */
+  readonly #sockets = new Map<string, BoundSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
-  /** The warnings about what the last poll has found. The next poll logs only warnings that are not here. */
+  /** The warnings that still apply. They are already logged, and are not logged again. */
   #warnings: ReadonlySet<string> = new Set();
   #cancelPoll: () => void = () => undefined;
 
   /**
-   * Polls once before it returns. A poll is followed by another one if an address of `bind` can change, or
-   * is not listened on. `stop` ends the polls.
+   * Polls once before it returns. Another poll follows if an address of `bind` can come and go or is not
+   * listened on, or if the interfaces could not be read. `stop` ends the polls.
    */
   constructor(options: ListeningOptions) {
     this.#options = options;
@@ -66,7 +69,7 @@ export class ListeningSockets {
   }
 
   get state(): ListeningState {
-    return { listening: [...this.#open.keys()], waiting: this.#waiting };
+    return { listening: [...this.#sockets.keys()], waiting: this.#waiting };
   }
 
   /** Addresses that exist but cannot be listened on. */
@@ -76,7 +79,7 @@ export class ListeningSockets {
 
   /** The port of all sockets; the port of the options while there is no socket. */
   get port(): number {
-    const [first] = this.#open.values();
+    const [first] = this.#sockets.values();
     return first?.port ?? this.#options.port;
   }
 
@@ -109,7 +112,7 @@ export class ListeningSockets {
     return bestFirst(this.#readInterfaces() ?? {});
   }
 
-  /** Undefined if the system call fails, which is logged. */
+  /** Logs a warning and returns undefined if the system call fails. */
   #readInterfaces(): InterfaceAddresses | undefined {
     try {
       return this.#options.interfaces();
@@ -123,14 +126,14 @@ export class ListeningSockets {
   #openAndCloseSockets(interfaces: InterfaceAddresses): void {
     const { onListeningChanged } = this.#options;
     const { present, missing, notes } = resolveBind(this.#bind, interfaces);
-    const addressesBefore = [...this.#open.keys()].join();
+    const addressesBefore = [...this.#sockets.keys()].join();
     // Sockets are closed first, because an old socket may block a new one on the same port. The kernel
     // refuses `127.0.0.1`, for example, while the socket of `::` is open.
     this.#closeAllExcept(present);
     const refused = this.#openSocketsFor(present);
     this.#refused = refused.map(({ address }) => address);
     this.#waiting = [...new Set([...missing, ...refused.map(({ bindEntry }) => bindEntry)])];
-    if ([...this.#open.keys()].join() !== addressesBefore) onListeningChanged();
+    if ([...this.#sockets.keys()].join() !== addressesBefore) onListeningChanged();
     const why = 'the port is taken, or the address is not ready';
     this.#replaceWarnings([
       ...notes,
@@ -148,25 +151,26 @@ export class ListeningSockets {
 
   #closeAllExcept(present: readonly BindAddress[]): void {
     const presentAddresses = new Set(present.map(({ address }) => address));
-    const gone = [...this.#open.keys()].filter((address) => !presentAddresses.has(address));
+    const gone = [...this.#sockets.keys()].filter((address) => !presentAddresses.has(address));
     for (const address of gone) {
-      this.#open.get(address)?.close();
-      this.#open.delete(address);
+      this.#sockets.get(address)?.close();
+      this.#sockets.delete(address);
     }
     if (gone.length > 0) this.#options.log('info', 'no longer listening', { addresses: gone.join(' ') });
   }
 
   /** Returns the addresses that cannot be listened on. */
   #openSocketsFor(present: readonly BindAddress[]): readonly BindAddress[] {
-    const withoutSocket = present.filter(({ address }) => !this.#open.has(address));
+    const withoutSocket = present.filter(({ address }) => !this.#sockets.has(address));
     for (const { address } of withoutSocket) {
       // If the port of the options is 0, the first socket gets a free port, which the others then use.
       const socket = this.#options.open(address, this.port);
-      if (socket !== undefined) this.#open.set(address, socket);
+      if (socket !== undefined) this.#sockets.set(address, socket);
     }
-    const opened = withoutSocket.map(({ address }) => address).filter((address) => this.#open.has(address));
+    const addresses = withoutSocket.map(({ address }) => address);
+    const opened = addresses.filter((address) => this.#sockets.has(address));
     if (opened.length > 0)
       this.#options.log('info', 'listening', { addresses: opened.join(' '), port: this.port });
-    return withoutSocket.filter(({ address }) => !this.#open.has(address));
+    return withoutSocket.filter(({ address }) => !this.#sockets.has(address));
   }
 }

@@ -1,5 +1,5 @@
-// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures"). A label's value is one word of
-// a fixed list, a version, or the name of an output or a player. No label says what is played, or who asks.
+// Collects the figures of `GET /metrics` (docs/http-api.md, "Figures"). A label's value is an item of a fixed
+// list, a version, or the name of an output or a player. No label says what is played, or who asks.
 
 import { processFacts, threadCpuSeconds, threadReport } from '../host/process-facts.js';
 import { BACKEND_STATES, type BackendHealth, type ChildName } from '../protocol/actor/backends.js';
@@ -66,9 +66,9 @@ function processMetrics({ version, startedAt, uptimeSeconds }: MetricsFacts): re
 }
 
 /**
- * Each `GET /metrics` calls `Backends.threads`, which requests new reports from other threads, but does not
- * wait for these reports. So the heap bytes of the other threads are those of their last reports. The
- * processor time of each thread is current, because the kernel reports it.
+ * Each `GET /metrics` calls `Backends.threads`. That call requests new reports from the threads of the
+ * children, but does not wait for these reports. So the heap bytes of these threads are from their last
+ * reports. The processor time of each thread is current, because the kernel reports it.
  */
 function threadMetrics({ threads }: MetricsFacts): readonly Metric[] {
   const reports = [['main', threadReport()] as const, ...threads];
@@ -130,8 +130,9 @@ function requestMetrics(
 
 /**
  * A bucket of OpenMetrics counts all requests that took at most `le` seconds, also those that an earlier
- * bucket counts. `buckets` has each request only once, and none that took longer than the last bound. A
- * whole number as `le` is written with a decimal place, such as `10.0` (OpenMetrics, "Canonical Numbers").
+ * bucket counts. `buckets` counts each request only once, and does not count a request that took longer than
+ * the last bound. If `le` is a whole number, it is written with a decimal place, such as `10.0` (OpenMetrics,
+ * "Canonical Numbers").
  */
 function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
   let countSoFar = 0;
@@ -185,7 +186,7 @@ function playerMetric(players: readonly PlayerRecord[]): Metric {
   return gauge('tonearm_players', 'Players by state.', values);
 }
 
-/** The texts are parsed without a check, because backends wrote them by the same types. */
+/** The texts are parsed without a check, because backends make them from values of the type `T`. */
 function recordsIn<T>({ journal }: MetricsFacts, collection: 'audio.outputs' | 'players'): readonly T[] {
   return [...journal.records(collection)].map(({ json }) => JSON.parse(json) as T);
 }

@@ -1,10 +1,11 @@
-// Puts the node's name into the page's manifest, and gives the icons a colour that follows from the name. So
-// the icons of different rooms usually differ on a home screen.
+// Puts the node's name into the page's manifest, and gives manifest and icons a colour that follows from the
+// name. So the icons of different nodes usually differ on a home screen.
 
 import { extname } from 'node:path';
 
 /**
- * The colours of two icons are equal or at least this many degrees apart, because eyes see no smaller step.
+ * The hues of two nodes are equal or at least this many degrees apart, because people hardly notice a smaller
+ * difference.
  */
 const STEP_DEGREES = 30;
 /** The hash stays below this number, so that `hash * 31` can always be computed exactly. */
@@ -42,8 +43,8 @@ type Recolour = (red: number, green: number, blue: number) => readonly number[];
 /**
  * The parts of a colour are 0..255. The vector (red, green, blue) is rotated around the axis (1, 1, 1) by
  * Rodrigues' formula. A grey is on the axis, because its parts are equal, so it stays as it is. The new red
- * is the sum of `ownWeight` times red, `nextWeight` times green, and `afterNextWeight` times blue. After
- * blue comes red again, so the new green has the same weights for green, blue and red.
+ * is the sum of `ownWeight` times red, `nextWeight` times green, and `afterNextWeight` times blue. The new
+ * green uses the same weights for green, blue and red, and the new blue uses them for blue, red and green.
  */
 function rotation(degrees: number): Recolour {
   const radians = (degrees * Math.PI) / 180;
@@ -73,6 +74,7 @@ function recolouredText(text: string, degrees: number): string {
   });
 }
 
+/** A PNG file consists of a signature and chunks. */
 const SIGNATURE_BYTES = 8;
 /** A chunk consists of the length of its data, its type, the data, and a check sum (PNG, section 5.3). */
 const LENGTH_BYTES = 4;

@@ -1,5 +1,5 @@
-// Makes the records of `GET /server` and `GET /health` (docs/http-api.md, "Records"). Except for the
-// hostname, facts about the machine are read once, at the start.
+// Makes the records of `GET /server` and `GET /health` (docs/http-api.md, "Records"). Facts about the
+// machine, except the hostname, are read once, when the service starts.
 
 import { arch, hostname, release, type } from 'node:os';
 import { textIfThere } from '../host/text-if-there.js';
@@ -14,16 +14,19 @@ export interface NodeInfo {
   readonly hostname: string;
   /** `linux/ARCH` with Go's architecture names. */
   readonly platform: string;
-  /** PRETTY_NAME of os-release, for people. */
+  /** PRETTY_NAME of os-release; if it is missing, the kernel's name and release, such as `Linux 6.1.0`. */
   readonly osVersion: string;
-  /** The limit of open files and sockets; absent means infinite. It is also infinite if it is unknown. */
+  /**
+   * The process may have at most this many open files and sockets. The number is infinite if there is no
+   * limit, or if the limit is unknown. An absent number counts as infinite.
+   */
   readonly descriptorsMax?: number;
 }
 
 export function readNodeInfo(): NodeInfo {
-  // The files are in the order of os-release(5). The first one that has a name counts.
-  const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
-  // The other architectures on which tonearm runs have the same name in Go as in Node.js.
+  // The files are in the order of os-release(5). The first file with a PRETTY_NAME decides.
+  const prettyNames = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
+  // Go and Node.js use the same names for all architectures on which tonearm runs, except x64.
   const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {
@@ -31,13 +34,15 @@ export function readNodeInfo(): NodeInfo {
     },
     descriptorsMax: openFilesMax(textIfThere('/proc/self/limits')),
     platform: `linux/${goArchitecture}`,
-    osVersion: names.find((name) => name !== undefined) ?? `${type()} ${release()}`,
+    osVersion: prettyNames.find((name) => name !== undefined) ?? `${type()} ${release()}`,
   };
 }
 
 /**
- * The soft limit in the text of /proc/PID/limits, such as 1024 in `Max open files 1024 524288 files`. The
- * kernel applies the soft limit. Node.js raises it to the hard limit, the second number, when it starts.
+ * Returns the soft limit of open files from the text of /proc/PID/limits, such as 1024 from the line
+ * `Max open files 1024 524288 files`. The kernel applies the soft limit. At its start, Node.js raises the
+ * soft limit to the hard limit (the second number). The result is infinite if the text has no such line, or
+ * the word `unlimited` in place of the number.
  */
 export function openFilesMax(limits: string): number {
   const softLimit = /^Max open files +(\d+) /m.exec(limits)?.[1];
@@ -45,8 +50,9 @@ export function openFilesMax(limits: string): number {
 }
 
 /**
- * The value in a line such as `PRETTY_NAME="Debian GNU/Linux 12"` of an os-release file, which has shell
- * syntax. The result is undefined if there is no such line, or if its value is empty.
+ * Returns PRETTY_NAME from the text of an os-release file: `Debian GNU/Linux 12` from the line
+ * `PRETTY_NAME="Debian GNU/Linux 12"`. The line has shell syntax. The result is undefined if there is no such
+ * line, or if the value is empty.
  */
 export function prettyName(osRelease: string): string | undefined {
   const value = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();
@@ -57,8 +63,9 @@ export function prettyName(osRelease: string): string | undefined {
   return name === '' ? undefined : name;
 }
 
+/** `mayChange` is true if the client may change something. */
 export function serverRecord(
-  node: NodeInfo,
+  node: Pick<NodeInfo, 'platform' | 'osVersion'>,
   hostname: string,
   version: string,
   settings: RouteSettings,
@@ -77,7 +84,9 @@ export function serverRecord(
   };
 }
 
-/** Clients know the backends by these names, some of which differ from the names in the settings. */
+/**
+ * Clients know the backends and bridges by these names, some of which differ from the names in the settings.
+ */
 function enabledBackends(settings: RouteSettings): ServerRecord['backends'] {
   return {
     bluetooth: settings.bluetooth.enabled,
@@ -99,9 +108,9 @@ interface HealthFacts {
   readonly backends: ReadonlyMap<ChildName, BackendHealth>;
 }
 
-/** `ok` means that every enabled backend and bridge is up. */
+/** The status `ok` means that every enabled backend and bridge is up. */
 export function healthRecord({ version, uptimeMs, streams, listening, backends }: HealthFacts): HealthRecord {
-  const rows = [...backends].map(
+  const healthEntries = [...backends].map(
     ([backend, health]) =>
       [backend, { ...healthWithReason(health), since: new Date(health.since).toISOString() }] as const,
   );
@@ -112,7 +121,7 @@ export function healthRecord({ version, uptimeMs, streams, listening, backends }
     uptime_s: Math.max(0, Math.floor(uptimeMs / 1000)),
     listening: [...listening.listening],
     waiting: [...listening.waiting],
-    backends: Object.fromEntries(rows),
+    backends: Object.fromEntries(healthEntries),
     streams: { open: streams.open, closed_slow: streams.closedSlow },
   };
 }

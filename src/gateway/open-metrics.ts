@@ -8,7 +8,10 @@ export interface Sample {
 }
 
 export interface Metric {
-  /** The name lacks `_total` and `_info`, which are suffixes. If there is a unit, the name ends with it. */
+  /**
+   * The name does not include the suffix of a sample, such as `_total` or `_info`. If the metric has a unit,
+   * the name ends with the unit, such as `_seconds`.
+   */
   readonly name: string;
   readonly type: keyof typeof SUFFIXES;
   readonly help: string;
@@ -22,11 +25,11 @@ const UNITS = ['seconds', 'bytes', 'ratio'];
 
 /** A metric without samples is left out. */
 export function openMetricsText(metrics: readonly Metric[]): string {
-  const families = metrics.filter(({ samples }) => samples.length > 0).map(familyText);
-  return `${families.join('')}# EOF\n`;
+  const texts = metrics.filter(({ samples }) => samples.length > 0).map(metricText);
+  return `${texts.join('')}# EOF\n`;
 }
 
-function familyText({ name, type, help, samples }: Metric): string {
+function metricText({ name, type, help, samples }: Metric): string {
   const unit = UNITS.find((candidate) => name.endsWith(`_${candidate}`));
   const lines = [`# TYPE ${name} ${type}`];
   if (unit !== undefined) lines.push(`# UNIT ${name} ${unit}`);

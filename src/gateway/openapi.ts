@@ -1,5 +1,6 @@
 // Makes the document of `GET /openapi.json` from the tables of routes and problems, and from the schemas.
-// This file loads typebox, so gateway.ts imports it only when the document is requested.
+// This file loads typebox, which takes megabytes of memory. So gateway.ts imports this file only when a
+// client requests the document.
 
 import { type TSchema, Type } from 'typebox';
 import { EVENTS } from '../protocol/actor/collections.js';
@@ -21,7 +22,7 @@ import type { Route } from './routes.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A request to any backend may fail in these ways. */
+/** Every request that a backend must answer may fail with these faults. */
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
 const PROBLEMS_OF_EVERY_ROUTE = [
@@ -32,8 +33,9 @@ const PROBLEMS_OF_EVERY_ROUTE = [
   'shutting-down',
 ] as const;
 /**
- * The problems of each kind of route (`JsonSource` in protocol/actor/operations.ts explains most kinds).
- * `problemsOf` adds those of backends and of a unit's log.
+ * The problems of each kind of route, besides those of every route. `JsonSource` and `BytesSource` in
+ * protocol/actor/operations.ts explain most kinds. `problemsOf` adds the problems that depend on the backend
+ * of the route.
  */
 const PROBLEMS_BY_KIND: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
@@ -56,8 +58,8 @@ const PROBLEMS_BY_KIND: Readonly<Partial<Record<Route['kind'], readonly ProblemC
 };
 
 /**
- * The types that actors/players/cover.ts recognizes. They are listed one by one, because generators of
- * clients do not understand `image/*`.
+ * The image types that actors/players/cover.ts recognizes. They are listed one by one, because programs that
+ * generate clients do not understand `image/*`.
  */
 const COVER_CONTENT = { 'image/jpeg': {}, 'image/png': {}, 'image/gif': {}, 'image/webp': {} };
 
@@ -67,7 +69,7 @@ const EVENT_TABLE = Object.fromEntries(Object.entries(EVENTS).map(([type, name])
 const [, METRICS_CONTENT_TYPE] = METRICS_TYPE;
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
 
-const { byDefault, ...logLinesBounds } = LOG_LINES;
+const { byDefault: defaultLines, ...linesBounds } = LOG_LINES;
 
 const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> = {
   events: [
@@ -82,7 +84,7 @@ const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> =
     query('lastEventId', 'Replaces the header Last-Event-ID for clients that cannot set it'),
   ],
   log: [
-    query('lines', 'How many of the newest lines', Type.Integer({ ...logLinesBounds, default: byDefault })),
+    query('lines', 'How many of the newest lines', Type.Integer({ ...linesBounds, default: defaultLines })),
   ],
 };
 
@@ -190,14 +192,14 @@ function successesOf(route: Route): JsonObject {
 }
 
 function problemResponses(codes: readonly ProblemCode[]): JsonObject {
-  const titles = new Map<number, string[]>();
+  const titlesByStatus = new Map<number, string[]>();
   for (const code of new Set([...PROBLEMS_OF_EVERY_ROUTE, ...codes])) {
     const { status, title } = PROBLEMS[code];
-    titles.set(status, [...(titles.get(status) ?? []), title]);
+    titlesByStatus.set(status, [...(titlesByStatus.get(status) ?? []), title]);
   }
   const content = { 'application/problem+json': { schema: ref('Problem') } };
   return Object.fromEntries(
-    [...titles].map(([status, titlesOfStatus]) => {
+    [...titlesByStatus].map(([status, titlesOfStatus]) => {
       const headers = status === 503 ? { headers: { 'Retry-After': { schema: Type.Integer() } } } : {};
       return [status, { description: titlesOfStatus.join('; '), ...headers, content }];
     }),
@@ -227,9 +229,9 @@ function query(name: string, description: string, schema: TSchema = TEXT): JsonO
 }
 
 /**
- * A component within another component becomes a reference. Without the reference, generators of clients
- * would make two types with the same name, and leave one out. Typebox makes a copy of an optional object.
- * `namesBySchema` does not find such a copy, but `namesByJson` does.
+ * A component that is part of another component becomes a reference. Without the reference, programs that
+ * generate clients would make two types with the same name, and drop one of these types. Typebox copies the
+ * schema of an optional object. `namesBySchema` does not find such a copy, but `namesByJson` does.
  */
 function schemaComponents(): JsonObject {
   const components: [string, TSchema][] = Object.entries(COMPONENTS);
@@ -243,9 +245,9 @@ function schemaComponents(): JsonObject {
   const componentName = (value: unknown): string | undefined => namesBySchema.get(value) ?? nameOfCopy(value);
   const jsonWithReferences = (schema: TSchema): string =>
     JSON.stringify(schema, (key, value: unknown) => {
-      // In the first call `value` is the component, which must not become a reference to itself.
-      const isWholeSchema = key === '';
-      const name = isWholeSchema ? undefined : componentName(value);
+      // In the first call `value` is the whole component, which must not become a reference to itself.
+      const isWholeComponent = key === '';
+      const name = isWholeComponent ? undefined : componentName(value);
       return name === undefined ? value : ref(name);
     });
   return Object.fromEntries(

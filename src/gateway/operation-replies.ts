@@ -33,8 +33,8 @@ export interface ReplyParts {
   readonly serverRecord: (mayChange: boolean) => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
   /**
-   * Makes the text of `GET /openapi.json`, which differs for clients that may change nothing. If the
-   * promise rejects, the next request calls the function again.
+   * Makes the text of `GET /openapi.json`. Clients that may change nothing get another text. If the promise
+   * rejects, the next request calls the function again.
    */
   readonly openapiText: (mayChange: boolean) => Promise<string>;
   readonly clock: Clock;
@@ -44,33 +44,33 @@ export interface OperationInput {
   readonly params: Params;
   /** True if the client may change something. */
   readonly mayChange: boolean;
-  /** The header's text. */
+  /** The text of the header `If-None-Match`. */
   readonly ifNoneMatch?: string;
-  /** The raw text behind the question mark. */
+  /** The raw text after the question mark of the URL. */
   readonly query?: string;
-  /** The body; undefined if none was sent. */
+  /** The parsed body; undefined if the request has no body. */
   readonly json?: unknown;
 }
 
 /**
- * At most this many answers of backends are remembered, to recognize an answer that has not changed. An
- * answer with a log may have 64 KiB, so all of them may take 2 MiB.
+ * At most this many responses are remembered, to recognize an answer of a backend that has not changed. An
+ * answer with a log may have 64 KiB, so all remembered responses together may take 2 MiB.
  */
-const REMEMBERED_ANSWERS_MAX = 32;
+const REMEMBERED_RESPONSES_MAX = 32;
 
 type ReplyOrPromise = HttpReply | Promise<HttpReply>;
 
 export class OperationReplies {
   readonly #parts: ReplyParts;
-  /** When the configuration was last read; at first the time of the start. Milliseconds since the epoch. */
+  /** The time since which the current configuration applies, in milliseconds since the epoch. */
   #configuredAt: number;
   readonly #startedMonotonicMs: number;
   /**
    * The newest response to each question. A question is a text such as `audio {"do":"network"}`: a backend
    * and a command. While a backend answers a question with the same text, the response stays the same, with
-   * its tag and time. The question that was answered last is the last one of the map.
+   * its tag and time. The map has the most recently answered question last.
    */
-  readonly #rememberedAnswers = new Map<string, CachedResponse>();
+  readonly #rememberedResponses = new Map<string, CachedResponse>();
   /** By `mayChange`. */
   readonly #serverResponses = new Map<boolean, CachedResponse>();
   /** By `mayChange`. Each new configuration begins a new map (`onReconfigured`). */
@@ -95,7 +95,10 @@ export class OperationReplies {
     this.#openapiResponses = new Map();
   }
 
-  /** A `GET` that a backend answers waits for the backend's first report of its health (documents.ts). */
+  /**
+   * If the operation reads from a backend, the reply waits for the backend's first report of its health
+   * (documents.ts).
+   */
   reply(operation: Operation, input: OperationInput): ReplyOrPromise {
     const readsFromBackend = operation.method === 'GET' && 'backend' in operation;
     const firstHealthWait = readsFromBackend
@@ -153,28 +156,28 @@ export class OperationReplies {
     const answer = await this.#parts.backends.ask(backend, command);
     if (!answer.ok) return problemReply(answer.error);
     const { bytes, text } = answer.value;
-    // Only the cookie is answered as bytes.
+    // In this method, only the sound server's cookie comes as bytes. Other answers come as text.
     if (bytes !== undefined) return cookieReply(bytes);
     if (text === undefined) throw new Error('The backend answered without the bytes or the text');
     const { responses, clock } = this.#parts;
-    const response = responses.makeIfChanged(this.#rememberedAnswers.get(question), text, clock.date());
+    const response = responses.makeIfChanged(this.#rememberedResponses.get(question), text, clock.date());
     this.#remember(question, response);
     return replyFor(response, ifNoneMatch);
   }
 
   #remember(question: string, response: CachedResponse): void {
-    // Without `delete`, a question that is there already would not become the last one.
-    this.#rememberedAnswers.delete(question);
-    this.#rememberedAnswers.set(question, response);
-    const [oldestQuestion] = this.#rememberedAnswers.keys();
-    const areTooMany = this.#rememberedAnswers.size > REMEMBERED_ANSWERS_MAX;
-    if (areTooMany && oldestQuestion !== undefined) this.#rememberedAnswers.delete(oldestQuestion);
+    // Without `delete`, a question that is already in the map would keep its earlier place.
+    this.#rememberedResponses.delete(question);
+    this.#rememberedResponses.set(question, response);
+    const [oldestQuestion] = this.#rememberedResponses.keys();
+    const areTooMany = this.#rememberedResponses.size > REMEMBERED_RESPONSES_MAX;
+    if (areTooMany && oldestQuestion !== undefined) this.#rememberedResponses.delete(oldestQuestion);
   }
 
   #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
     const before = this.#serverResponses.get(mayChange);
-    // The first record has no earlier one to compare with. It gets the time of the newest configuration.
+    // The first record counts as changed when the current configuration began to apply.
     const changedAt = before === undefined ? this.#configuredAt : clock.date();
     const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), changedAt);
     this.#serverResponses.set(mayChange, response);
@@ -184,8 +187,8 @@ export class OperationReplies {
   async #openapiReply(mayChange: boolean, ifNoneMatch: string): Promise<HttpReply> {
     const { openapiText, responses } = this.#parts;
     const changedAt = this.#configuredAt;
-    // This is the map of the configuration at this moment. If the configuration changes while the text is
-    // made, the outdated response goes into this map, and not into the new one.
+    // `cached` belongs to the configuration that applies now. If the configuration changes while the text is
+    // made, the outdated response goes into `cached`, and not into the new map.
     const cached = this.#openapiResponses;
     const earlier = this.#earlierOpenapiResponses.get(mayChange);
     const response =
@@ -200,7 +203,10 @@ const BAD_LINES = problem(
   `Parameter lines must be given once, as ${LOG_LINES.minimum} to ${LOG_LINES.maximum}`,
 );
 
-/** Undefined if `lines` is repeated, or is not a number within the bounds. Other parameters are ignored. */
+/**
+ * Returns the default if the query has no `lines`, and undefined if `lines` is repeated, or is not a number
+ * within the bounds. Other parameters are ignored.
+ */
 function logLines(query: string): number | undefined {
   const values = new URLSearchParams(query).getAll('lines');
   if (values.length === 0) return LOG_LINES.byDefault;
@@ -216,14 +222,14 @@ function documentReply(document: Result<CachedResponse, Problem>, ifNoneMatch: s
 }
 
 /**
- * A problem if a parameter of the path is too long, or if the parameter `scope` is neither `user` nor
- * `system`. Without the bound of the length, a message to an actor could be of any size.
+ * Returns a problem if a parameter of the path is too long, or if the parameter `scope` is neither `user` nor
+ * `system`. Without the limit of the length, a message to an actor could have any size.
  */
 function parameterProblem(params: Params): Problem | undefined {
   if (Object.values(params).some(({ length }) => length > NAME_MAX_CHARACTERS))
     return problem('not-found', `A name has at most ${NAME_MAX_CHARACTERS} characters`);
   const { scope } = params;
-  const words: readonly string[] = PARAMETERS.scope;
-  if (scope === undefined || words.includes(scope)) return undefined;
-  return problem('not-found', `There is no scope ${JSON.stringify(scope)}, only ${words.join(' and ')}`);
+  const scopes: readonly string[] = PARAMETERS.scope;
+  if (scope === undefined || scopes.includes(scope)) return undefined;
+  return problem('not-found', `There is no scope ${JSON.stringify(scope)}, only ${scopes.join(' and ')}`);
 }

@@ -24,7 +24,7 @@ export type PagePart = 'document' | 'file' | 'redirect';
 
 const DOCUMENT = 'index.html';
 
-/** The first encoding of this list that a client accepts is used. */
+/** The first encoding of this list that the file has and the client accepts is used. */
 const ENCODINGS = [
   { coding: 'br', ending: '.br' },
   { coding: 'gzip', ending: '.gz' },
@@ -69,7 +69,7 @@ export function readPageFiles(folder: string): PageFiles {
 export interface HouseOrigins {
   /** This node's page may speak to these origins of other nodes, even if this node does not trust them. */
   readonly origins: readonly string[];
-  /** A number that differs after each change. */
+  /** This number is different after each change of `origins`. */
   readonly changeNumber: number;
 }
 
@@ -77,12 +77,12 @@ interface PageParts {
   readonly files: PageFiles;
   /** `api.cors.origins`, already checked; `*` allows every origin. */
   readonly corsOrigins: readonly string[];
-  /** When the gateway took over `corsOrigins`: monotonic, in milliseconds. */
+  /** The monotonic time since which `corsOrigins` applies, in milliseconds. */
   readonly configuredAt: number;
   /**
-   * Differs for each start, and is part of the tags. A hash of the file could be the tag instead, but for
-   * this Node would load its cryptography, in 7 ms of CPU (docs/development/what-we-learnt.md, "Node and
-   * V8").
+   * This text differs for each start of the service, and is part of the entity tags. A hash of the file could
+   * be the tag instead, but to compute a hash, Node.js would load its cryptography, which takes 7 ms of CPU
+   * (docs/development/what-we-learnt.md, "Node and V8").
    */
   readonly bootId: string;
   readonly hostname: () => string;
@@ -105,7 +105,8 @@ export class Page {
     part: PagePart,
     name = DOCUMENT,
   ): HttpReply {
-    // A browser that loads a page sends no Origin header, so only scripts of other pages are refused.
+    // A browser that opens a page sends no Origin header. So only requests by scripts of foreign pages are
+    // refused here.
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
     if (part === 'redirect') return redirectTo('ui', request.query());
     // The relative addresses in the document would be wrong at `/ui/`. So a request for `/ui/` is redirected
@@ -145,8 +146,8 @@ export class Page {
   }
 
   /**
-   * Undefined for a file that is the same on every node. The icons and the manifest depend on the node's
-   * name (node-icon.ts), which may change, so clients must revalidate them.
+   * Undefined for a file that is the same on every node. The icons and the manifest depend on the node's name
+   * (node-icon.ts). This name may change, so clients must revalidate these files.
    */
   #replyForNode(name: string, file: PageFile, ifNoneMatch: string): HttpReply | undefined {
     const hostname = this.#parts.hostname();
@@ -178,7 +179,7 @@ function redirectTo(path: string, query: string): HttpReply {
 /**
  * The page uses only its own script and style, connects only to its own node and the other nodes of the
  * house, and never runs text as script. X-Frame-Options is not needed: browsers that can run the page's
- * script know `frame-ancestors`, and then ignore X-Frame-Options.
+ * script know `frame-ancestors`, which replaces X-Frame-Options.
  */
 function securityPolicy(houseOrigins: readonly string[], ancestors: string): string {
   const nodes = ["'self'", ...houseOrigins].join(' ');

@@ -7,7 +7,7 @@ import { printable } from '../printable.js';
 /** The state of a listening socket in /proc/net/tcp (the kernel's `tcp_states.h`). */
 const LISTENING = '0A';
 
-/** The columns of /proc/net/tcp (proc(5)), from 0. */
+/** The numbers of the columns in /proc/net/tcp (proc(5)), counted from 0. */
 const COLUMN = { localAddress: 1, state: 3, uid: 7, inode: 9 } as const;
 
 interface ListeningRow {
@@ -16,8 +16,8 @@ interface ListeningRow {
 }
 
 /**
- * Returns a text such as `nginx (process 812)`. If the process cannot be found, the text names only its
- * user. Undefined if nobody listens there any more.
+ * Returns a text such as `nginx (process 812)`. If the process cannot be found, the text names only its user.
+ * The result is undefined if no program listens on the port any more.
  */
 export function portHolder(port: number): string | undefined {
   const [row] = [...listeningRows('/proc/net/tcp', port), ...listeningRows('/proc/net/tcp6', port)];
@@ -38,7 +38,10 @@ function listeningRows(table: string, port: number): readonly ListeningRow[] {
   return found.map((row) => ({ uid: row[COLUMN.uid] ?? '', inode: row[COLUMN.inode] ?? '' }));
 }
 
-/** False also for a process of another user, whose files cannot be read. */
+/**
+ * Returns false also for a process that has ended, and for a process of another user, because their files
+ * cannot be read.
+ */
 function hasSocket(pid: string, inode: string): boolean {
   try {
     const folder = `/proc/${pid}/fd`;

@@ -3,7 +3,7 @@
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
 import type { HttpReply } from './reply.js';
 
-/** Failures that the gateway finds itself. No backend reports them. */
+/** The gateway itself finds these failures. No backend reports them. */
 const GATEWAY_PROBLEMS = {
   'bad-request': { status: 400, title: 'The request is malformed' },
   'bad-path': { status: 400, title: 'The path is malformed' },
@@ -27,8 +27,8 @@ export type ProblemCode = FaultCode | keyof typeof GATEWAY_PROBLEMS;
 export interface Problem {
   readonly fault: ProblemCode;
   /**
-   * One sentence for users about the failure. The gateway's own sentences begin with a capital letter,
-   * unless the first word is a key or the name of a player.
+   * One sentence for users about the failure. The gateway's own sentences begin with a capital letter, unless
+   * the first word is a key of the configuration or the name of a player.
    */
   readonly detail: string;
 }
@@ -59,9 +59,9 @@ const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives t
  * time, so the problem is `unavailable`: clients may repeat the request.
  */
 export function problemOfError(error: unknown): Problem {
-  const isOutOfFiles =
+  const isOutOfDescriptors =
     error instanceof Error && 'code' in error && ['EMFILE', 'ENFILE'].includes(`${error.code}`);
-  return isOutOfFiles ? problem('unavailable', 'The node has no free file descriptor') : GATEWAY_FAILED;
+  return isOutOfDescriptors ? problem('unavailable', 'The node has no free file descriptor') : GATEWAY_FAILED;
 }
 
 /** `headers` such as `Allow` are added to the headers that each problem document has. */

@@ -7,13 +7,13 @@ import { type HttpReply, weightsIn } from './reply.js';
 import { parseHost } from './trust.js';
 
 /**
- * `hostAndPortFor` returns the `host:port` at which the peer reaches the node. It reads the interfaces of
- * the machine, so it is called only if the reply is a page.
+ * `hostAndPortFor` returns the `host:port` at which the client reaches the node. This function reads the
+ * interfaces of the machine, so it is called only if the reply is a page.
  */
 export function refusedNameReply(
   nameProblem: Problem,
   request: Pick<Exchange, 'header' | 'path' | 'peer'>,
-  hostAndPortFor: (peerAddress: string) => string,
+  hostAndPortFor: (clientAddress: string) => string,
 ): HttpReply {
   if (!prefersHtml(request.header('accept'))) return problemReply(nameProblem);
   const { status, title } = PROBLEMS[nameProblem.fault];
@@ -38,16 +38,16 @@ export function refusedNameReply(
 }
 
 /**
- * True for a client that prefers HTML to JSON, as browsers do; false if it accepts both alike (RFC 9110,
- * section 12.5.1).
+ * True if the client prefers HTML to JSON, as browsers do; false if the client accepts both equally (RFC
+ * 9110, section 12.5.1).
  */
 export function prefersHtml(accept: string): boolean {
   const weights = weightsIn(accept);
   const weightOf = (type: string, range: string): number =>
     weights.get(type) ?? weights.get(range) ?? weights.get('*/*') ?? 0;
-  const html = weightOf('text/html', 'text/*');
+  const htmlWeight = weightOf('text/html', 'text/*');
   return ['application/problem+json', 'application/json'].every(
-    (type) => html > weightOf(type, 'application/*'),
+    (type) => htmlWeight > weightOf(type, 'application/*'),
   );
 }
 

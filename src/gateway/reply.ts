@@ -25,8 +25,8 @@ export type HeaderPair = readonly [name: string, value: string];
 export type HeaderPairs = readonly HeaderPair[];
 
 /**
- * uWebSockets.js closes a connection 8 to 12 s after its last answer. After 8 s clients must not reuse it: a
- * `POST` would be lost if the connection is just being closed.
+ * uWebSockets.js closes a connection 8 to 12 s after the last answer on it. With this header, clients do not
+ * reuse a connection after 8 s. Otherwise a `POST` is lost if the connection closes at the same moment.
  */
 export const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
 
@@ -41,12 +41,15 @@ export interface HttpReply {
 
 export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
 
-/** A JSON text that is made once per change, so that polling costs only the sending. */
+/**
+ * The 200 and the 304 reply for one JSON text. They are made once per change of the text, so that polling
+ * costs only the sending.
+ */
 export interface CachedResponse {
   /** Strong: equal tags mean equal bytes. */
   readonly etag: string;
   readonly whole: HttpReply & { readonly body: Buffer };
-  /** The 304 reply for a client that has this text already. */
+  /** The 304 reply, for a client that already has this text. */
   readonly unchanged: HttpReply;
 }
 
@@ -76,16 +79,16 @@ export class ResponseMaker {
   make(text: string, changedAt: number): CachedResponse {
     this.#revision += 1;
     const etag = `"${this.#bootId}-${this.#revision}"`;
-    const validators: HeaderPairs = [
+    const cacheHeaders: HeaderPairs = [
       ['ETag', etag],
       ['X-Cache-Updated-At', new Date(changedAt).toISOString()],
       REVALIDATE,
     ];
-    const headers: HeaderPairs = [JSON_TYPE, ...validators];
+    const headers: HeaderPairs = [JSON_TYPE, ...cacheHeaders];
     return {
       etag,
       whole: { status: 200, headers, body: Buffer.from(text) },
-      unchanged: { status: 304, headers: validators },
+      unchanged: { status: 304, headers: cacheHeaders },
     };
   }
 
@@ -108,8 +111,9 @@ export function cookieReply(bytes: Uint8Array): HttpReply {
 }
 
 /**
- * True if `If-None-Match`, such as `W/"a-1", "a-2"`, contains this tag. The prefix `W/` is ignored (RFC
- * 9110, section 13.1.2), because a cache in between may have added it.
+ * True if the header `If-None-Match` is `*`, or contains this tag, as `W/"a-1", "a-2"` contains `"a-1"`. The
+ * prefix `W/` is ignored (RFC 9110, section 13.1.2), because a cache between client and node may have added
+ * it.
  */
 export function isMatch(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
@@ -118,8 +122,8 @@ export function isMatch(ifNoneMatch: string, etag: string): boolean {
 }
 
 /**
- * The weights of the types or encodings in an Accept header such as `br, gzip;q=0.5`, by name in lower case
- * (RFC 9110, section 12.4.2). The weight 0 means not accepted.
+ * Reads the header `Accept` or `Accept-Encoding`, such as `br, gzip;q=0.5`. Returns the weight of each type
+ * or encoding, by its name in lower case. The weight 0 means "not accepted" (RFC 9110, section 12.4.2).
  */
 export function weightsIn(accept: string): ReadonlyMap<string, number> {
   const items = accept.toLowerCase().split(',');

@@ -11,7 +11,7 @@ import type { OpenStream, TextSink } from './events/stream.js';
  *   when the next event is sent.
  * - It is written when the connection is writable again, because uWebSockets.js may still buffer bytes that
  *   the kernel did not accept. This is possible even if all writes returned true. Only another write sends
- *   these bytes, and the result of that write says whether the buffer is empty.
+ *   these bytes, and returns true if the kernel has accepted all of them.
  */
 const COMMENT = ':\n';
 
@@ -37,7 +37,10 @@ export interface StreamedExchange {
   cut(): void;
 }
 
-/** Nothing is sent before the first write, so until then the exchange may still get another answer. */
+/**
+ * Nothing is sent before the first write, so until then the exchange may get an answer in place of the
+ * stream.
+ */
 export class ResponseStream implements TextSink {
   readonly #response: StreamedResponse;
   readonly #exchange: StreamedExchange;
@@ -96,7 +99,8 @@ export class ResponseStream implements TextSink {
   }
 
   /**
-   * To be called when the other end has left, the connection was cut, or the exchange got another answer.
+   * To be called when the other end has left, the connection was cut, or the exchange got an answer in place
+   * of the stream.
    */
   detach(): void {
     this.#state = 'over';

@@ -1,4 +1,4 @@
-// Decides which routes exist, which route a path has, and which configuration key would enable a path. Pure.
+// Decides which routes exist, which routes a path has, and which configuration key would enable a path. Pure.
 
 import { type ChildName, outerNames } from '../protocol/actor/backends.js';
 import {
@@ -54,7 +54,10 @@ const METRICS: Route = {
 
 const OPERATION_ROUTES = OPERATION_NAMES.map((name): OperationRoute => ({ ...OPERATIONS[name], name }));
 
-/** In the order of the OpenAPI document: the node's own routes before those of backends. */
+/**
+ * The routes are in the order of the OpenAPI document: the node's own routes come before the routes of
+ * backends.
+ */
 export const ROUTES: readonly Route[] = [
   pageRoute('/', 'The way to the page', 'redirect'),
   pageRoute('/ui', 'The page', 'document'),
@@ -120,8 +123,8 @@ export function noSuchPath(key?: string): Problem {
 
 export class Router {
   /**
-   * The routes of paths without parameters, by path, with and without a trailing slash. Clients poll these
-   * routes, and the look-up saves 1 of the 7 µs that a GET takes.
+   * The enabled routes whose paths have no parameters, by path, with and without a trailing slash. Clients
+   * poll these routes, and the look-up saves 1 of the 7 µs that a GET takes.
    */
   readonly #routesByPath = new Map<string, Success<RouteMatch>>();
   readonly #templates: readonly PathTemplate[];
@@ -190,10 +193,10 @@ function decodeSegments(path: string): string[] | undefined {
 }
 
 /** Undefined if the path does not match the template. An empty segment does not match a parameter. */
-function paramsIn(segments: readonly string[], template: readonly string[]): Params | undefined {
-  if (template.length !== segments.length) return undefined;
+function paramsIn(segments: readonly string[], templateSegments: readonly string[]): Params | undefined {
+  if (templateSegments.length !== segments.length) return undefined;
   const params: Record<string, string> = {};
-  for (const [index, templateSegment] of template.entries()) {
+  for (const [index, templateSegment] of templateSegments.entries()) {
     const segment = segments[index] ?? '';
     const fillsParameter = templateSegment.startsWith('{') && segment !== '';
     if (fillsParameter) params[templateSegment.slice(1, -1)] = segment;

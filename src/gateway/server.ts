@@ -1,5 +1,5 @@
-// The HTTP server listens, passes each request on as an exchange, and closes surplus connections. It knows
-// neither routes nor backends.
+// The HTTP server listens, passes each request to a handler as an exchange, and closes surplus connections.
+// It knows neither routes nor backends.
 
 // This import must be before the import of uWebSockets.js, because it sets a limit that uWebSockets.js reads.
 import './connection-limits.js';
@@ -19,11 +19,12 @@ import { Exchange } from './exchange.js';
 import type { BoundSocket } from './listening.js';
 
 /**
- * The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a port that is in use is shared silently.
+ * The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without this option, uSockets silently shares a port
+ * that another program uses.
  */
 const EXCLUSIVE_PORT = 1;
 
-/** `listen` with options and a host exists, but the package's types lack it. */
+/** uWebSockets.js has this form of `listen`, but the package's types lack it. */
 interface ExclusiveListener {
   listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
 }
@@ -38,8 +39,8 @@ export interface ExchangeHandler {
 }
 
 /**
- * Loads the binary of uWebSockets.js. Returns undefined if it is loaded, and a message of one line if this
- * machine has no such binary.
+ * Loads the binary of uWebSockets.js. Returns undefined if it is loaded, and a message of one line if there
+ * is no binary for this machine.
  */
 export function whyNoServer(): string | undefined {
   try {
@@ -51,13 +52,13 @@ export function whyNoServer(): string | undefined {
   }
 }
 
-/** The log has at most one line about too many connections in this time. */
+/** The shortest time between two lines of the log about too many connections. */
 const LOG_PAUSE_MS = 3_600_000;
 /** While there are too many connections, `CLOSED_TOGETHER` of them are closed every `CLOSE_EVERY_MS`. */
 const CLOSED_TOGETHER = 8;
 const CLOSE_EVERY_MS = 20;
 
-/** Passes every request to `handler`, whatever its method and path. It listens only after `open`. */
+/** Passes the requests of all methods and paths to `handler`. Listens only after `open`. */
 export class HttpServer {
   readonly #app = App() as TemplatedApp & ExclusiveListener;
   readonly #handler: ExchangeHandler;
@@ -66,8 +67,8 @@ export class HttpServer {
   #newestExchange: Exchange | undefined;
 
   /**
-   * `onFull` is called at most once an hour while there are too many connections, with the peer of a
-   * connection that was closed.
+   * While there are too many connections, `onFull` is called at most once an hour. Its argument is the peer
+   * (`peerOf`) of a connection that was closed.
    */
   constructor(
     handler: ExchangeHandler,
@@ -78,7 +79,7 @@ export class HttpServer {
     this.#handler = handler;
     this.#clock = clock;
     const closer = new SurplusCloser(limits, clock, onFull, () => this.#newestExchange);
-    this.#app.filter((response, change) => closer.connectionChanged(response, Number(change)));
+    this.#app.filter((response, countChange) => closer.connectionChanged(response, Number(countChange)));
     this.#app.any('/*', (response, request) => this.#serve(response, request));
   }
 
@@ -96,7 +97,7 @@ export class HttpServer {
     return socket;
   }
 
-  /** Cuts every connection. */
+  /** Closes the listening sockets, and cuts every connection. */
   close(): void {
     this.#app.close();
   }
@@ -127,8 +128,8 @@ class SurplusCloser {
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
   /**
-   * True while this object closes a connection. `connectionChanged` is called meanwhile, and then does
-   * nothing, because the connection is already removed from the list.
+   * True while this object closes a connection. uWebSockets.js then calls `connectionChanged`, which does
+   * nothing, because `takeSurplus` has already removed the connection from `#connections`.
    */
   #isClosingOne = false;
   /** True while a timer is set. The timer closes more connections. */
@@ -148,13 +149,13 @@ class SurplusCloser {
   }
 
   /**
-   * There are two values of `change`:
+   * There are two values of `countChange`:
    * - `1`: a connection has opened. `response` is valid until the connection closes.
-   * - `-1`: a connection has closed, even if this object closed it. `response` does not say which one, so
-   *   `removeClosed` searches the list for a connection that has no address any more.
+   * - `-1`: a connection has closed. This object may have closed it. `response` does not say which connection
+   *   it is, so `removeClosed` searches `#connections` for one that has no address any more.
    */
-  connectionChanged(response: HttpResponse, change: number): void {
-    if (change > 0) this.#addConnection(response);
+  connectionChanged(response: HttpResponse, countChange: number): void {
+    if (countChange > 0) this.#addConnection(response);
     else if (!this.#isClosingOne) this.#connections.removeClosed();
   }
 
@@ -163,7 +164,7 @@ class SurplusCloser {
     // There are three cases:
     // - The spare connections (connection-limits.ts) are used up. The timer would be too late, so one
     //   connection is closed at once.
-    // - A timer is set. It will close what is surplus.
+    // - A timer is set. It will close the surplus connections.
     // - No timer is set. If there are too many connections, `closeSome` closes one, and sets the timer.
     if (this.#connections.isOverfull) this.#closeOne();
     else if (!this.#isTimerSet) this.#closeSome(1);
@@ -176,7 +177,7 @@ class SurplusCloser {
     if (this.#isTimerSet) this.#clock.after(CLOSE_EVERY_MS, () => this.#closeSome(CLOSED_TOGETHER));
   }
 
-  /** True if there were too many connections, so that one was closed. */
+  /** Closes one connection if there are too many. Returns true if it has closed one. */
   #closeOne(): boolean {
     const surplus = this.#connections.takeSurplus();
     if (surplus === undefined) return false;
@@ -200,8 +201,9 @@ class SurplusCloser {
  * request comes. So a data handler is set when the connection opens. uWebSockets.js calls it right after the
  * handler of the connection's first request.
  *
- * If the first request is a `POST`, its exchange replaces the data handler. The connection then counts as
- * silent for its whole life. If there are too many connections, it is among the first to be closed.
+ * If the first request is a `POST`, its exchange replaces the data handler. The connection then counts for
+ * its whole life as one that has sent no request. If there are too many connections, it is among the first
+ * to be closed.
  */
 class HttpConnection implements BoundedConnection {
   readonly peer: string;
@@ -225,7 +227,7 @@ class HttpConnection implements BoundedConnection {
   /**
    * True after an answer with a body. The write offset counts the bytes of the body, but not the texts of a
    * stream, and is 0 again when the next request comes. After an answer without a body (304, 204, HEAD) the
-   * offset stays 0, so the connection counts as in use until uWebSockets.js closes it.
+   * offset stays 0, so the connection does not count as idle.
    */
   isIdle(): boolean {
     return this.#response.getWriteOffset() > 0;
@@ -238,7 +240,7 @@ class HttpConnection implements BoundedConnection {
   #noteRequest(newestExchange: () => Exchange | undefined): void {
     if (this.#hasRequested) return;
     this.#hasRequested = true;
-    // The handler of the first request has just returned, so the newest exchange is that of this connection.
+    // The handler of the first request has just returned, so the newest exchange belongs to this connection.
     const isPeersTurn = newestExchange()?.isPeersTurn === true;
     // uWebSockets.js has a timeout that closes idle connections. The data handler has switched it off for
     // this connection. The timeout is needed only if the peer must act next.

@@ -1,14 +1,18 @@
-// Decides in which order the gateway ends what is open: first answers, then event streams, then connections.
+// Decides in which order the gateway shuts down. It first waits for pending answers, then ends the event
+// streams, and then cuts the connections.
 
 import type { Clock } from '../host/clock.js';
 
-/** Pending answers get this share of the time. In the rest the event `bye` must reach slow readers. */
+/** Pending answers get this share of `withinMs`. The rest is for sending the event `bye` to slow readers. */
 const ANSWERS_SHARE = 0.5;
 
 export interface ShutdownParts {
-  /** Refuses new requests. Resolves when the earlier ones are answered, or after the time. */
+  /** Refuses new requests. Resolves when the earlier ones are answered, or after `withinMs`. */
   readonly handler: { shutDown(withinMs: number): Promise<void> };
-  /** Resolves when `bye` has reached all streams. Streams that do not take it within the time are cut. */
+  /**
+   * Sends the event `bye` on all streams, and resolves when they have ended. Streams that have not accepted
+   * `bye` after `withinMs` are cut.
+   */
   readonly streams: { bye(withinMs: number): Promise<void> };
   /** Cuts all connections that are left. */
   readonly server: { close(): void };
@@ -17,8 +21,9 @@ export interface ShutdownParts {
 
 /**
  * Resolves within `withinMs`, even if backends do not answer or clients do not read. Streams end after the
- * answers, because an answer may bring an event. If a client has commanded a reboot, SIGTERM may come before
- * logind has answered. The event `power.action` is published with logind's answer, and must precede `bye`.
+ * answers, because an answer may come with an event. For example, a client has commanded a reboot, and
+ * SIGTERM comes before logind has answered. The event `power.action` is published with logind's answer, and
+ * must precede `bye`.
  */
 export async function shutDown(
   { handler, streams, server, clock }: ShutdownParts,

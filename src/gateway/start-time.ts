@@ -3,9 +3,9 @@
 import type { Clock } from '../host/clock.js';
 
 /**
- * The date of the start is computed from two clocks, which are read one after the other, so it differs by a
- * little each time. Such differences are not reported, because a monitoring system takes any different date
- * for a restart. A difference of this size or more means that the clock was set.
+ * The date of the start is computed from two clocks, which are read one after the other. So each computed
+ * date differs a little from the last one. Such differences are not reported, because a monitoring system
+ * takes each new date for a restart. A difference of this size or more means that the system's date was set.
  */
 const CLOCK_SET_MIN_MS = 1_000;
 
@@ -25,7 +25,7 @@ export class StartTime {
     return this.#clock.monotonic() - this.#startedMonotonicMs;
   }
 
-  /** Milliseconds since the epoch. It stays the same until the clock is set. */
+  /** Milliseconds since the epoch. The result stays the same until the system's date is set. */
   startedAt(): number {
     const computed = this.#clock.date() - this.uptimeMs();
     if (Math.abs(computed - this.#reportedStart) >= CLOCK_SET_MIN_MS) this.#reportedStart = computed;

@@ -8,8 +8,8 @@ import { type Problem, problem } from './problem.js';
 import type { HeaderPair, HeaderPairs, HttpReply } from './reply.js';
 
 /**
- * The reader of the configuration has normalized hosts and origins: they are in lower case, without a
- * trailing dot or slash, and origins are as browsers send them.
+ * Hosts and origins are normalized (supervisor/config/texts.ts). Hosts are in lower case and have no trailing
+ * dot. Origins are as browsers send them, or `*`.
  */
 export interface TrustSettings {
   readonly hosts: readonly string[];
@@ -34,18 +34,20 @@ export interface TrustRules {
 type ReadableHead = Pick<Exchange, 'method' | 'header' | 'firstRepeatedHeader'>;
 
 /**
- * `none` means no Origin header, as from programs, and from a browser that loads the page. `same` is a page
- * of this node. `allowed` is a page of the configuration's origins; handler.ts adds the pages of
- * trusted nodes.
+ * - `none`: there is no Origin header. Programs send none, and browsers send none with most GETs.
+ * - `same`: the request comes from a page of this node.
+ * - `allowed`: it comes from a page of an origin in the configuration, or from a page of a trusted node. Only
+ *   handler.ts knows the trusted nodes.
+ * - `foreign`: it comes from any other page.
  */
 export type OriginStanding = 'none' | 'same' | 'allowed' | 'foreign';
 
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
- * Routers and mDNS name the node below these suffixes (docs/http-api.md, "Host and Origin"). No public name
- * server serves these suffixes, except `fritz.box`. The maker of FRITZ!Box routers owns this domain, and
- * nobody else can make a name in it.
+ * Routers and mDNS give names with these suffixes to the node (docs/http-api.md, "Host and Origin"). No
+ * public name server serves these suffixes, except `fritz.box`. The maker of FRITZ!Box routers owns this
+ * domain, and nobody else can make a name in it.
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 
@@ -60,7 +62,7 @@ const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-D
 /** Without this age browsers repeat the preflight every 5 s, which delays a volume slider. */
 const PREFLIGHT_AGE_S = 600;
 const VARY: HeaderPair = ['Vary', 'Origin'];
-/** `ONLY_VARY` and `NO_HEADERS` are made once, because almost every request gets one of them. */
+/** `ONLY_VARY` and `NO_HEADERS` are made once, because almost every reply has one of them. */
 const ONLY_VARY: HeaderPairs = [VARY];
 const NO_HEADERS: HeaderPairs = [];
 
@@ -78,12 +80,12 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
 }
 
 /**
- * The host in lower case, without brackets, zone and trailing dot: `[FE80::1%eth0]:8018` has the host
- * `fe80::1`. Undefined if the text is not a `host[:port]` by RFC 9110. `usualPort` applies if there is no
- * port.
+ * Returns host and port. The host is in lower case, and has no brackets, zone or trailing dot:
+ * `[FE80::1%eth0]:8018` has the host `fe80::1`. If the text has no port, the port is `usualPort`. Undefined
+ * if the text is not a `host[:port]` by RFC 9110.
  */
 export function parseHost(text: string, usualPort = HTTP_PORT): { host: string; port: number } | undefined {
-  // The pattern takes an address in brackets, or a name or IPv4 address, and then perhaps a port. The port
+  // The pattern matches an address in brackets, or a name or IPv4 address, and then perhaps a port. The port
   // may be empty, as in `node:`.
   const parts = /^(?:\[([^[\]]+)\]|([^[\]:/?#@\s]+))(?::(\d{0,5}))?$/.exec(text);
   if (parts === null) return undefined;
@@ -113,10 +115,10 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
 }
 
 /**
- * Refuses requests that uWebSockets.js accepts although their content or end is ambiguous. A GET has no
- * effect, so it is refused here only if its Host is repeated (RFC 9112, section 3.2). This check takes 0.75
- * of the 6.4 µs of a GET with a browser's ten headers. Headers that follow a header without a name are not
- * checked, because uWebSockets.js hides them.
+ * Refuses requests that uWebSockets.js accepts although their content or end is ambiguous. GET and HEAD have
+ * no effect, so they are refused here only if their Host is repeated (RFC 9112, section 3.2). This check
+ * takes 0.75 µs of the 6.4 µs that a GET with a browser's ten headers takes. Headers that follow a header
+ * without a name are not checked, because uWebSockets.js hides them.
  */
 export function ambiguityProblem(exchange: ReadableHead): Problem | undefined {
   const isReading = exchange.method === 'GET' || exchange.method === 'HEAD';
@@ -141,8 +143,8 @@ export function originProblem(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
-  // `Sec-Fetch-Site` is not checked for OPTIONS, which has no effect and which browsers send before a
-  // request with a JSON body. Nor is it checked for an allowed page, which may be of another site.
+  // `Sec-Fetch-Site` is not checked for OPTIONS, because OPTIONS has no effect. It is not checked for an
+  // allowed page either, because this page may be of another site.
   if (method === 'OPTIONS' || standing === 'allowed') return undefined;
   // `isSameOrigin` does not compare schemes. So behind a proxy that adds https, a request from the page
   // `http://node` to `https://node` has the standing `same`. It is refused here, because browsers mark it as
@@ -177,17 +179,17 @@ export function controlProblem(
  * `/audiobooks`.
  */
 const OPEN_TO_HOUSE = /^\/(?:server|nodes|events|audio|players)(?:\/|$)/;
-/** The pages of other nodes may not request the sound server's cookie. */
-const COOKIE = '/audio/cookie';
+/** Pages of other nodes must not get the sound server's cookie, although its path begins with `/audio`. */
+const COOKIE_PATH = '/audio/cookie';
 
 /** `path` is that of a route, such as `/audio/outputs/{output}`. */
 export function isOpenToHouse(path: string): boolean {
-  return OPEN_TO_HOUSE.test(path) && path !== COOKIE;
+  return OPEN_TO_HOUSE.test(path) && path !== COOKIE_PATH;
 }
 
 /**
- * Returns the CORS headers of every reply except that to OPTIONS, which `optionsReply` makes. If no origin
- * can be allowed, replies do not vary by origin and have no CORS headers.
+ * Returns the CORS headers of every reply that `optionsReply` does not make. If no origin can be allowed,
+ * replies do not vary by origin and have no CORS headers.
  */
 export function corsHeaders(origin: string, standing: OriginStanding, rules: TrustRules): HeaderPairs {
   if (!rules.variesByOrigin) return NO_HEADERS;
@@ -222,10 +224,10 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
 }
 
 /**
- * Only host and port are compared, because `Host` has no scheme. So the result is true even behind a proxy
- * that adds https. If `Host` has no port, the usual port of the origin's scheme is meant. handler.ts checks
- * that the host is a trusted name. The scheme that a proxy puts into `X-Forwarded-Proto` is not needed, and
- * anybody could send that header.
+ * Only host and port are compared, because `Host` has no scheme. So the node's own pages have the same origin
+ * even behind a proxy that adds https. If `Host` has no port, the usual port of the origin's scheme is meant.
+ * handler.ts checks that the host is a trusted one. A proxy may put the scheme into `X-Forwarded-Proto`, but
+ * anybody could send that header, so it is not read.
  */
 function isSameOrigin(origin: string, host: string): boolean {
   const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];

@@ -1,13 +1,13 @@
-// Defines the clock that all parts get as an argument, and what needs only a clock: timers, rate limits, and
-// the back-off for reconnecting. Other files that use the system's clock or timers are listed as `EDGES` in
-// test/architecture/boundaries.ts.
+// Defines the clock that all parts get as an argument, and helpers for time: bounded waits, named timers,
+// rate limits, and the delays before reconnecting. Other files that use the system's clock or timers are
+// listed as `EDGES` in test/architecture/boundaries.ts.
 
 const { hrtime } = process;
 
 export interface Clock {
   /**
    * Milliseconds since the epoch. Use it only for dates that leave the process, in answers, events or files.
-   * It may jump by years when a node without a battery gets the date from the network.
+   * It may jump by years when a node whose clock has no battery gets the date from the network.
    */
   date(): number;
   /**
@@ -88,8 +88,8 @@ export class Timers<Name extends string> {
 const RATE_WINDOW_MS = 1_000;
 
 /**
- * Admits at most `max` events in a window of a second. A window begins with the first event after the end of
- * the earlier window.
+ * Admits at most `max` events in a window of one second. A window begins with the first event after the end
+ * of the earlier window.
  */
 export class RateLimit {
   readonly #max: number;
@@ -117,10 +117,10 @@ const LONGEST_DELAY_MS = 30_000;
 const JITTER_MAX_SHARE = 0.25;
 
 /**
- * Returns the wait in ms before each attempt to reach a lost peer (docs/http-api.md, "Backends that are
- * away"). Attempt 0 does not wait, and attempt 1 waits 250 ms. Each later attempt waits twice as long as the
- * one before, but at most 30 s. Up to a quarter of each wait is subtracted at random, so that nodes that
- * lost the same peer do not reconnect together. `random` is in 0..1.
+ * Returns the delay in ms before an attempt to reach a lost peer (docs/http-api.md, "Backends that are
+ * away"). Attempt 0 has no delay, and attempt 1 has 250 ms. The delay then doubles with each attempt, up to
+ * 30 s. Up to a quarter of each delay is subtracted at random, so that nodes that lost the same peer do not
+ * reconnect together. `random` is in 0..1.
  */
 export function backoffMs(attempt: number, random: number): number {
   if (attempt <= 0) return 0;

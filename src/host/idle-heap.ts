@@ -1,7 +1,7 @@
 // Decides when a thread gives memory back to the system after a busy time. V8 does this by itself in some
-// idle threads, but not in ours (docs/development/what-we-learnt.md, "Node and V8").
+// idle threads, but not in the threads of the daemon (docs/development/what-we-learnt.md, "Node and V8").
 
-/** A collection takes some 50 ms of CPU time. Less memory than this is not worth that time. */
+/** A garbage collection takes about 50 ms of CPU time. Less memory than this is not worth that time. */
 const COLLECTION_MIN_BYTES = 4 * 1024 * 1024;
 
 export class IdleHeap {
@@ -13,8 +13,8 @@ export class IdleHeap {
   #isCollecting = false;
 
   /**
-   * To be called now and then. If the heap has grown, V8 collects what the thread no longer uses, in small
-   * steps within some 20 s.
+   * To be called now and then. If the heap has grown enough, V8 collects what the thread no longer uses, in
+   * small steps within about 20 s.
    */
   shrink(): void {
     const grownBytes = process.memoryUsage().heapTotal - this.#settledBytes;
@@ -24,8 +24,8 @@ export class IdleHeap {
       // `measureMemory` is an experimental function of Node. Where it fails, the memory is not given back.
       .catch(() => undefined)
       .then(() => {
-        // V8 keeps the young generation of a busy thread large, so much of the heap may still be free. The
-        // settled size then stays as it was, so that a later call of `shrink` collects again.
+        // Much of the heap may still be free, because V8 keeps the young generation of a busy thread large.
+        // The settled size then stays as it was, so that a later call of `shrink` collects again.
         if (freeBytes() < COLLECTION_MIN_BYTES) this.#settledBytes = process.memoryUsage().heapTotal;
         this.#isCollecting = false;
       });

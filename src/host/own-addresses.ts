@@ -16,7 +16,7 @@ export interface OwnAddress {
 
 /**
  * The facts by which interfaces are ranked. The system's own order is not used, because it is by age:
- * interfaces of containers and tunnels (docker0, wg0) may be older than that of the house's network.
+ * interfaces of containers and tunnels (docker0, wg0) may be older than the interface of the house's network.
  */
 export interface Ranking {
   /** The interfaces of default routes, the preferred one first. */
@@ -35,24 +35,24 @@ export const EVERY_IPV4 = '0.0.0.0';
 /** A socket on one of these addresses can be reached as `localhost`. */
 const REACHED_BY_LOCALHOST: readonly string[] = ['127.0.0.1', '::1', EVERY_ADDRESS, EVERY_IPV4];
 
-/** The flag of a usable route in the kernel's `route.h`. */
+/** This flag of the kernel's `route.h` marks a route that can be used. */
 const RTF_UP = 0x0001;
-/** The flag of a route that refuses what matches it. */
+/** This flag marks a route that refuses its packets. */
 const RTF_REJECT = 0x0200;
 
 /**
- * Returns where other machines reach sockets on the `served` addresses, in the order of `interfaces`. The
- * IPv4 addresses of an interface come first, because they are easier to type. Link-local addresses of IPv6
- * are left out, because they need a zone, which URLs cannot contain.
+ * Returns the addresses at which other machines reach sockets on `servedAddresses`, in the order of
+ * `interfaces`. The IPv4 addresses of an interface come first, because they are easier to type. Link-local
+ * addresses of IPv6 are left out, because they need a zone, which URLs cannot contain.
  */
 export function reachableAt(
-  served: readonly string[],
+  servedAddresses: readonly string[],
   interfaces: InterfaceAddresses,
 ): readonly OwnAddress[] {
   const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
-    served.includes(address) ||
-    served.includes(EVERY_ADDRESS) ||
-    (family === 'IPv4' && served.includes(EVERY_IPV4));
+    servedAddresses.includes(address) ||
+    servedAddresses.includes(EVERY_ADDRESS) ||
+    (family === 'IPv4' && servedAddresses.includes(EVERY_IPV4));
   const isReachable = (info: NetworkInterfaceInfo): boolean =>
     !info.internal && !isLinkLocal(info.address) && isServed(info);
   return Object.entries(interfaces).flatMap(([interfaceName, infos = []]) =>
@@ -64,12 +64,12 @@ export function reachableAt(
 }
 
 /**
- * The host at which a program on this machine reaches a socket on one of the `served` addresses. Undefined if
- * all of them are link-local: URLs cannot contain the zone of such an address.
+ * The host at which a program on this machine reaches a socket on one of `servedAddresses`. Undefined if all
+ * of them are link-local, because URLs cannot contain the zone of such an address.
  */
-export function hostOnThisMachine(served: readonly string[]): string | undefined {
-  if (served.some((address) => REACHED_BY_LOCALHOST.includes(address))) return 'localhost';
-  return served.find((address) => !isLinkLocal(address));
+export function hostOnThisMachine(servedAddresses: readonly string[]): string | undefined {
+  if (servedAddresses.some((address) => REACHED_BY_LOCALHOST.includes(address))) return 'localhost';
+  return servedAddresses.find((address) => !isLinkLocal(address));
 }
 
 function familyRank({ family }: NetworkInterfaceInfo): number {
@@ -86,7 +86,7 @@ export function withoutLabel(name: string): string {
 
 /**
  * Sorts the interfaces: first those of default routes, which lead to the network of the house, then other
- * devices, then interfaces that are made by software. The order comes from the kernel's tables.
+ * devices, then interfaces that are made by software. Reads the facts for this from /proc and /sys.
  */
 export function bestFirst(interfaces: InterfaceAddresses): InterfaceAddresses {
   return rankedBy(interfaces, readRanking());

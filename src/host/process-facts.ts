@@ -1,10 +1,10 @@
-// Reads what the kernel knows of this process and its threads: processor, memory, open files (proc(5)).
+// Reads what the kernel knows of this process and its threads: processor time, memory, open files (proc(5)).
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import type { ThreadReport } from '../protocol/actor/messages.js';
 import { textIfThere } from './text-if-there.js';
 
-/** The kernel's USER_HZ, which is 100 on every architecture that Node has. */
+/** The kernel's USER_HZ, which is 100 on every architecture that Node supports. */
 const TICKS_PER_SECOND = 100;
 
 export interface ProcessFacts {

@@ -5,32 +5,32 @@ import { writeFileSync } from 'node:fs';
 import type { ChildName } from '../protocol/actor/backends.js';
 
 /**
- * The longest wait for the report of a backend. A backend that never reports must not make the start fail,
- * so this wait is much shorter than the unit's `TimeoutStartSec=300`.
+ * The longest wait for a backend's first health report. A backend that never reports its health must not make
+ * the start fail, so this wait is much shorter than the unit's `TimeoutStartSec=300`.
  */
-const FIRST_REPORT_MS = 20_000;
+const FIRST_HEALTH_MS = 20_000;
 
-interface FirstReports {
-  /** Resolves when the child is up or has reported why it is not, at the latest after `withinMs`. */
+interface HealthSource {
+  /** Resolves when the child is up or has reported why it is not up, at the latest after `withinMs`. */
   waitForFirstHealth(child: ChildName, withinMs: number): Promise<void>;
 }
 
 /**
  * Call this when the gateway listens, or waits for configured addresses that do not exist yet. Call it again
  * after each reload, because the unit's script removes the file each time. The call waits for the upgrade
- * backend's first report: by then the socket for upgrade scripts exists, or `/health` shows why this socket
- * cannot be created.
+ * backend's first health report: by then the socket for upgrade scripts exists, or `/health` shows why this
+ * socket cannot be created.
  *
  * `runtimeDirectory` is `$RUNTIME_DIRECTORY`; undefined without systemd. Never rejects.
  */
 export async function reportReady(
-  reports: FirstReports,
+  health: HealthSource,
   runtimeDirectory: string | undefined,
   pid: number,
   onFailed: (reason: string) => void,
 ): Promise<void> {
   if (runtimeDirectory === undefined) return;
-  await reports.waitForFirstHealth('upgrade', FIRST_REPORT_MS);
+  await health.waitForFirstHealth('upgrade', FIRST_HEALTH_MS);
   try {
     writeFileSync(`${runtimeDirectory}/ready.${pid}`, '');
   } catch (error) {

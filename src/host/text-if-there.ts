@@ -1,4 +1,4 @@
-// Reads a small text file of the system, or of the kernel, that may be missing.
+// Reads a small text file that may be missing, such as one of the kernel's files in /proc.
 
 import { readFileSync } from 'node:fs';
 

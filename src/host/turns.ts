@@ -13,11 +13,11 @@ export class Turns {
   }
 }
 
-/** Runs the same work each time that somebody needs a new result of it, but never twice at one time. */
+/** Runs the same work whenever a caller needs a new result of it. Two runs never overlap. */
 export class SharedWork<T> {
   readonly #work: () => Promise<T>;
   #running: Promise<T> | undefined;
-  /** The run that begins when the running one has ended. */
+  /** The run that begins when the run of `#running` has ended. */
   #next: Promise<T> | undefined;
 
   constructor(work: () => Promise<T>) {
@@ -31,11 +31,11 @@ export class SharedWork<T> {
 
   /**
    * Waits for a run that begins after the call, and settles as this run does. A run that is under way at the
-   * call is not enough, because it may have missed the newest changes.
+   * call is not enough, because it may not know what has changed since it began.
    */
   run(): Promise<T> {
     // `#running` is undefined for a moment between the end of a run and the beginning of `#next`. A caller
-    // at this moment gets `#next`, because it begins after the call.
+    // at this moment gets `#next`, because `#next` begins after the call.
     if (this.#running === undefined) return this.#next ?? this.#begin();
     const begin = (): Promise<T> => this.#begin();
     // The next run begins even if the present run rejects. Only the present run's callers get its error.

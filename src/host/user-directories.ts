@@ -3,8 +3,8 @@
 import { homedir } from 'node:os';
 
 /**
- * Returns the path without trailing slashes. Undefined for a relative path, which the specification ignores,
- * and for '', which counts as unset.
+ * Returns the path in a variable of the specification, without trailing slashes. Undefined if the variable is
+ * unset or '', or if its path is relative, because programs must ignore a relative path.
  */
 export function xdgDirectory(value: string | undefined): string | undefined {
   if (!value?.startsWith('/')) return undefined;

@@ -1,5 +1,5 @@
-// Draws the controls of all rooms at once: pause, mute, and one slider that changes the volumes of all rooms
-// in proportion.
+// Draws the controls that act on all rooms together: pause, mute, and one slider that changes the volumes of
+// all rooms in proportion.
 
 import { useContext, useRef, useState } from 'preact/hooks';
 import { ActionButton, Toggle } from './controls.js';
@@ -34,10 +34,10 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   const [volumes] = useState(() => new RoomVolumes());
   const changeable = rooms.map(changeableRoom).filter((room) => room !== undefined);
   const pausable = rooms.flatMap(pausableRoom);
-  /** Reports each failure with the name of its room. The returned promises never reject. */
+  /** Reports each failure with the label of its room. The returned promises never reject. */
   const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
     sentToRooms.map(([room, sent]) => {
-      // The text `because` only joins the two, as in `Kitchen: Pause did not work`.
+      // The text `because` joins label and title with a colon, as in `Kitchen: Pause did not work`.
       const titleWithRoom = translate('because', { what: room.label, reason: failureTitle });
       return report(titleWithRoom, sent);
     });
@@ -104,7 +104,7 @@ function MuteAllRooms({ rooms, reportAll }: MuteAllProps) {
   return <Toggle label={label} icon="volume" iconOn="muted" isOn={areAllMuted} send={send} />;
 }
 
-/** The rooms that were muted here; all rooms if none was muted here. */
+/** The rooms that the button has muted; all rooms if it has muted none of them. */
 function roomsToUnmute(
   rooms: readonly ChangeableRoom[],
   mutedHere: readonly string[],

@@ -1,4 +1,5 @@
-// Draws the whole page: header, sections, foot and notices.
+// Draws one of four pages (`App`), from the header to the notices. Decides which tab is open, and which title
+// the browser displays.
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { NodeState, PlayerRecord } from '../client/client.js';
@@ -23,15 +24,16 @@ const WALL = new LatePart(async () => (await import('./wall.js')).Wall);
 const PAIRING = new LatePart(async () => (await import('./sheets.js')).Pairing);
 
 /**
- * The controls stay usable during a silence of the node that is shorter than this. A lost connection
- * disables them at once.
+ * When the node stops answering, the controls stay usable for this time. When the connection is lost, they
+ * are disabled at once.
  */
 const INTERRUPTION_MS = 1500;
 
 /**
- * `query` is that of the page's address, and chooses one of four pages: the usual one, the house, the wall,
- * and one with only some sections. The last two are reduced: their header has no bar, and they have no tabs
- * and no sheet for pairing. The house has no tabs either.
+ * `query` is the part of the page's address from `?` on. It chooses one of four pages: the usual one, the
+ * house, the wall, and one with only some sections. The wall and the page with only some sections are
+ * reduced: their header has no bar, and they have no tabs, no foot and no sheet for pairing. The house has no
+ * tabs and no foot either.
  */
 export function App({ query }: { readonly query: string }) {
   const redraw = useRedraw();
@@ -47,7 +49,7 @@ export function App({ query }: { readonly query: string }) {
       },
       async () => {
         missingParts.add(part);
-        // `loading` has failed. The notice gets the reason from it.
+        // The notice gets its reason from `loading`, which has failed.
         await report(translate('partMissing'), loading);
         // The part may be missing because the node was upgraded, and now has only the files of a newer page.
         await presence.loadNewerPage();
@@ -64,7 +66,7 @@ export function App({ query }: { readonly query: string }) {
   const isNodeAway = useHasLasted(presence.status === 'lost', patienceMs);
   const isReduced = view.isWall || view.only !== undefined;
   const hasTabs = !isReduced && !view.isHouse;
-  // The house also has the controls of other nodes, which stay usable while this node is away.
+  // The house also has controls of other nodes. These controls stay usable while this node is away.
   const isDisabled = isNodeAway && !view.isHouse;
   const hasState = state.backends.size > 0;
   const { player, touchListeners } = useLargePlayer([...state.players.values()]);
@@ -73,7 +75,7 @@ export function App({ query }: { readonly query: string }) {
   const needs = hasTabs ? needsOf(state) : [];
   useDocumentTitle(nodeName, player);
   // `awayBackend` returns undefined if the backend is up or not enabled.
-  const hasSound = awayBackend(state, 'audio') === undefined;
+  const isAudioAway = awayBackend(state, 'audio') !== undefined;
   const isBluetoothAway = isNodeAway || awayBackend(state, 'bluetooth') !== undefined;
   return (
     <Connected.Provider value={live}>
@@ -109,7 +111,7 @@ export function App({ query }: { readonly query: string }) {
               <Foot
                 state={state}
                 player={player}
-                output={hasSound ? output : undefined}
+                output={isAudioAway ? undefined : output}
                 isNodeAway={isNodeAway}
                 tabs={tabs}
                 tab={tab}
@@ -140,7 +142,7 @@ function useTabs(state: NodeState) {
     chooseTab(next);
     scrollTo(0, 0);
   };
-  // This is undefined until the column is folded or opened (`Folding` in node-column.tsx).
+  // `isNodeOpen` is undefined until the column of the node is folded or opened (node-column.tsx).
   const [isNodeOpen, setNodeOpen] = useState<boolean>();
   const [openedNeed, setOpenedNeed] = useState<Need>();
   useEffect(() => {
@@ -166,7 +168,8 @@ function useDocumentTitle(nodeName: string, player: PlayerRecord | undefined): v
     document.title = title;
   }, [title]);
   useEffect(() => {
-    // An iPhone takes the name for its home screen from this element. index.html has `tonearm` there.
+    // An iPhone takes the name for its home screen from this element. At first the name is `tonearm`
+    // (index.html).
     document.querySelector('meta[name="apple-mobile-web-app-title"]')?.setAttribute('content', nodeName);
   }, [nodeName]);
 }

@@ -15,13 +15,13 @@ const FOUND_DEVICE_MS = 30_000;
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
   const live = useLive();
-  const [attempts, setAttempts] = useState(0);
+  const [openAttempts, setOpenAttempts] = useState(0);
   const isLongAfterScan = useHasLasted(bluetooth?.scanning !== true, FOUND_DEVICE_MS);
-  // While a device is being connected, it stays in the list, with its busy button.
-  const areFoundOutdated = isLongAfterScan && attempts === 0;
+  // While the page connects a device, the list keeps all found devices, so the device's button stays busy.
+  const areFoundOutdated = isLongAfterScan && openAttempts === 0;
   const connect = (address: string): Promise<void> => {
-    setAttempts((count) => count + 1);
-    return connectDevice(live, address).finally(() => setAttempts((count) => count - 1));
+    setOpenAttempts((count) => count + 1);
+    return connectDevice(live, address).finally(() => setOpenAttempts((count) => count - 1));
   };
   if (bluetooth === undefined) return null;
   const known = bluetooth.known_devices ?? [];
@@ -70,9 +70,9 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
 }
 
 /**
- * The page waits this long for the connection after the node's answer. The node may answer 9 s after the
- * request, although the device is not connected yet. It goes on trying until 25 s after the request, which
- * is 16 s after its answer.
+ * After the node's answer, the page waits at most this long until the device is connected. The node answers
+ * at most 9 s after the request, even if the device is not connected yet. The node then goes on trying until
+ * 25 s after the request. This is 16 s after the answer.
  */
 const LATE_CONNECTION_MS = 20_000;
 
@@ -84,7 +84,7 @@ const TOO_LATE = new ProblemError({
   detail: '',
 });
 
-/** Resolves when the device is connected. */
+/** Resolves when the device is connected. Rejects if the node refuses, or if the connection is too late. */
 async function connectDevice(live: PageLive, address: string): Promise<void> {
   await live.node.connectDevice({ address });
   await new Promise<void>((resolve, reject) => {
@@ -93,7 +93,7 @@ async function connectDevice(live: PageLive, address: string): Promise<void> {
       if (devices.some((device) => device.connected && device.address === address)) resolve();
     };
     const unsubscribe = live.subscribe('bluetooth', check);
-    // After a success the timer runs out, too. Then it only removes the listener.
+    // The timer also ends after a success. Then it only removes the listener.
     setTimeout(() => {
       unsubscribe();
       reject(TOO_LATE);
@@ -117,7 +117,7 @@ function Device({ device, adapter, onConnect }: BluetoothDeviceProps) {
   const { isOpen, unfoldButton } = useUnfold(name);
   const textKeyIfNotConnected = isKnown ? 'notConnected' : 'found';
   // The text `live` is `Connected`.
-  const state = translate(connected ? 'live' : textKeyIfNotConnected);
+  const stateText = translate(connected ? 'live' : textKeyIfNotConnected);
   const charge = battery === undefined ? '' : translate('battery', { value: formatPercent(battery / 100) });
   return (
     <li class="card">
@@ -125,7 +125,7 @@ function Device({ device, adapter, onConnect }: BluetoothDeviceProps) {
         <div class="grow">
           <ForeignText class="strong">{name}</ForeignText>
           <p class="quiet">
-            {state}
+            {stateText}
             {charge === '' ? '' : ` · ${charge}`}
           </p>
         </div>

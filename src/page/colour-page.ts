@@ -1,11 +1,14 @@
-// Sets the page's colours by a cover. Without a cover, or with a grey cover, the page has its usual colours.
+// Gives the page the colours of a cover. Without a cover, or with a grey one, the page has its usual colours.
 
 import { cssOf, paletteOf, tintIn } from './tint.js';
 
-/** The picture is read with this width and height, which are enough for one colour. */
+/** A canvas of this width and height has enough pixels for the tint of a cover (tint.ts). */
 const SIDE_PX = 8;
 
-/** The properties of page.css that a cover changes. The two `tint` properties are for the ground. */
+/**
+ * The properties of page.css that a cover changes. The two `tint` properties have the colour of the ground
+ * (`Palette` in tint.ts).
+ */
 const PROPERTIES = ['--light-tint', '--light-accent', '--dark-tint', '--dark-accent'];
 
 export function colourPage(picture: HTMLImageElement | undefined): void {

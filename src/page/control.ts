@@ -1,12 +1,14 @@
-// Decides what a control shows while its value travels to the node and back, and when a request is sent. A
-// control never shows an outdated value, and has at most one open request. Pure.
+// Decides which value a control displays while a new value travels to the node and back, and when a request
+// is sent. Meanwhile the control does not display older values that the node still reports. It has at most
+// one open request. Pure.
 
 export interface Control<T> {
   /** The node's latest value. */
   readonly known: T;
   /**
-   * The value that the user has set. It is dropped when the node refuses it, when the node reports it, or
-   * `SETTLE_MS` after the node has accepted it.
+   * The value that is displayed instead of `known`. The user has set it, or it was displayed when the user
+   * grabbed the control. It is dropped when the node refuses it. A settling control (`isSettling`) drops it
+   * when the node reports it, or after `SETTLE_MS`.
    */
   readonly desired?: T | undefined;
   /** The value of the open request. */
@@ -27,8 +29,8 @@ export type ControlInput<T> =
 export const SETTLE_MS = 800;
 
 /**
- * True while the control displays an accepted value that the node has not reported yet. False while the
- * control is grabbed.
+ * True while the control waits for the node to report the desired value. No request is open then, and the
+ * user does not move the control.
  */
 export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean {
   return desired !== undefined && sent === undefined && !isGrabbed;
@@ -37,7 +39,7 @@ export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean
 /** Compares two values. The node rounds, so values that differ a little may count as the same. */
 export type Same<T> = (a: T, b: T) => boolean;
 
-/** Returns the next state. If its `sent` is a new value, the caller sends a request with it now. */
+/** Returns the next state. If `sent` of this state is a new value, the caller sends this value now. */
 export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Same<T>): Control<T> {
   const { known, desired, sent } = control;
   switch (input.kind) {

@@ -1,5 +1,5 @@
-// Draws switches, choices and buttons. A control shows a new value at once, and returns to the old value if
-// the node refuses.
+// Draws switches, choices and buttons, and sends their requests. A control displays a new value at once, and
+// returns to the node's value if the node refuses the new one.
 
 import { useContext, useRef, useState } from 'preact/hooks';
 import { advance, type Control, type ControlInput, isSettling, type Same, SETTLE_MS } from './control.js';
@@ -21,12 +21,12 @@ export function useControl<T>(
 ) {
   const report = useContext(Reporting);
   const control = useRef<Control<T>>({ known });
-  /** The arguments of the newest drawing, because `handle` may be that of an earlier drawing. */
-  const latest = useRef({ send, failureTitle, same });
-  latest.current = { send, failureTitle, same };
+  /** The arguments of the newest drawing. A `handle` that an earlier drawing has made uses them, too. */
+  const newestArguments = useRef({ send, failureTitle, same });
+  newestArguments.current = { send, failureTitle, same };
   const redraw = useRedraw();
   const handle = (input: ControlInput<T>): void => {
-    const newest = latest.current;
+    const newest = newestArguments.current;
     const before = control.current;
     control.current = advance(before, input, newest.same);
     const { sent } = control.current;
@@ -36,7 +36,7 @@ export function useControl<T>(
       );
     redraw();
   };
-  // `handle` is not called for this, because it would draw once more.
+  // This does not call `handle`, because `handle` would draw the component once more.
   if (!Object.is(control.current.known, known))
     control.current = advance(control.current, { kind: 'known', value: known }, same);
   const { desired } = control.current;
@@ -47,8 +47,8 @@ export function useControl<T>(
     displayed: desired ?? known,
     /** The newest value, even if it is not drawn yet; undefined during a request. */
     settledValue: (): T | undefined => {
-      const newest = control.current;
-      return newest.sent === undefined ? (newest.desired ?? newest.known) : undefined;
+      const latest = control.current;
+      return latest.sent === undefined ? (latest.desired ?? latest.known) : undefined;
     },
     set: (value: T) => handle({ kind: 'set', value }),
     grab: () => handle({ kind: 'grab' }),
@@ -61,7 +61,7 @@ export function couldNotSet(label: string): () => string {
   return () => translate('couldNotSet', { name: label });
 }
 
-/** Serves an action without a value. Returns whether it is under way, and the function that begins it. */
+/** Tracks an action that sets no value. Returns whether it is under way, and a function that begins it. */
 export function useAction(send: () => Promise<unknown>, failureTitle: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
@@ -146,8 +146,8 @@ export function Choice({ label, value, options, send }: ChoiceProps) {
       onChange={({ currentTarget }) => set(currentTarget.value)}
     >
       {chosen === undefined ? <option value={displayed}>{displayed}</option> : null}
-      {options.map(({ value, text }) => (
-        <option key={value} value={value}>
+      {options.map(({ value: optionValue, text }) => (
+        <option key={optionValue} value={optionValue}>
           {text}
         </option>
       ))}

@@ -1,5 +1,5 @@
-// Draws the large card of a node without a media player: the first stream that plays, the number of the
-// others, and the volume of the output.
+// Draws the large card of a node without a media player: the first stream of sound that plays, the number of
+// further streams that play, and the volume of the output.
 
 import type { NodeState } from '../client/client.js';
 import { translate } from './language.js';
@@ -18,15 +18,15 @@ export function CurrentStreams(state: NodeState) {
   const isMuted = firstStream !== undefined && (output?.muted === true || firstStream.muted);
   const otherCount = streams.length - 1;
   const othersText = otherCount > 0 ? ` · ${translate('andMore', { count: otherCount })}` : '';
-  // The foot shows a small player while the large player's buttons are off the screen. This card has no such
-  // buttons, so the element around its text is watched in their place. While no stream plays, `NoCover`
-  // draws the last cover of a player if there is one.
   return (
     <article class="card hero sounding">
       <div class="cover" aria-hidden="true">
+        {/* While no stream plays, the last cover of a player is drawn if there is one. */}
         <NoCover showsLastCover={firstStream === undefined} />
       </div>
       <div class="hero-side">
+        {/* The foot has a small player while the large player's buttons are off the screen (foot.tsx). */}
+        {/* This card has no such buttons, so the element around its text is watched instead. */}
         <div ref={largePlayerButtons.watch}>
           <ForeignText class="title">{playingTitle(state)}</ForeignText>
           {firstStream === undefined ? (

@@ -6,30 +6,30 @@ import { options } from 'preact';
 const FRAME_MS = 1000 / 60;
 
 class Drawing {
-  #pending: (() => void) | undefined;
+  #pendingDrawing: (() => void) | undefined;
   #drawnAt = 0;
 
   /** Takes control of preact's drawings. `afterEach` is called after each of them. */
   begin(afterEach: () => void): void {
     options.debounceRendering = (draw) => {
-      this.#pending = () => {
+      this.#pendingDrawing = () => {
         draw();
         afterEach();
         this.#drawnAt = performance.now();
       };
       const waitMs = this.#drawnAt + FRAME_MS - performance.now();
-      // A timer is used, because a hidden page has no frames, but its title must change.
+      // This is a timer and not an animation frame. A hidden page has no frames, but its title must change.
       setTimeout(() => this.drawNow(), Math.max(0, waitMs));
     };
   }
 
-  /** Draws at once what is waiting to be drawn. */
+  /** Draws at once if a drawing is pending. */
   drawNow(): void {
-    const draw = this.#pending;
-    this.#pending = undefined;
+    const draw = this.#pendingDrawing;
+    this.#pendingDrawing = undefined;
     draw?.();
   }
 }
 
-/** There is one for the whole page, because preact has one setting for everything that it draws. */
+/** The page has only one `Drawing`, because preact has one setting for everything that it draws. */
 export const drawing = new Drawing();

@@ -1,4 +1,4 @@
-// Draws the foot of a phone's page: the volume of the room, the tabs, and sometimes a small player.
+// Draws the foot of a phone's page: the main volume, the tabs, and sometimes a small player.
 
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Icon, type IconName } from './icons.js';
@@ -12,7 +12,7 @@ import type { TabId } from './view.js';
 interface FootProps {
   readonly state: NodeState;
   readonly player: PlayerRecord | undefined;
-  /** Undefined if there is no output, or if the sound server is away. */
+  /** The output of the main volume; undefined if there is none, or if the sound server is away. */
   readonly output: OutputRecord | undefined;
   readonly isNodeAway: boolean;
   readonly tabs: readonly TabId[];
@@ -30,7 +30,7 @@ export function Foot({ state, player, output, isNodeAway, tabs, tab, onTab, mark
   return (
     <footer class="foot">
       <fieldset disabled={isNodeAway}>
-        {/* While the large player is not on the screen, its play button is here. */}
+        {/* While the large player's buttons are off the screen, the foot has a small player. */}
         {areButtonsVisible ? null : <SmallPlayer state={state} player={player} />}
         {output === undefined ? null : (
           <div class="foot-volume">

@@ -1,5 +1,6 @@
-// Draws the page's header: the node's name, the state of the connection, why it is lost, and the first need.
-// Decides which of these are displayed. A need is something that needs a person's attention (needs.ts).
+// Draws the page's header: the node's name, the status of the connection, the reason why the node is away,
+// the first need, and the offer to load a newer page. Decides which of these are displayed. A need is
+// something that needs a person's attention (needs.ts).
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -37,8 +38,8 @@ const STATUS_LINES: Readonly<Record<Presence['status'], StatusLine>> = {
 };
 
 /**
- * The text of the status line for each reason, and the sentence of the banner below this line. `reboot` is
- * about the machine, `restart` about the service alone.
+ * Each reason has one text for the status line, and one for the banner below this line. With `reboot`, the
+ * machine restarts. With `restart`, only the service has ended.
  */
 const REASON_TEXTS: Readonly<Record<AbsenceReason, Readonly<{ status: TextKey; banner: TextKey }>>> = {
   reboot: { status: 'restarting', banner: 'rebooting' },
@@ -54,24 +55,24 @@ interface HeaderProps {
   /** True if the page shows the wall, or only some sections. The header has no bar then. */
   readonly isReduced: boolean;
   readonly needs: readonly Need[];
-  /** Opens the place of the need. */
+  /** Opens the section of the need. */
   readonly onNeed: (need: Need) => void;
 }
 
 export function Header({ name, state, presence, isReduced, needs, onNeed }: HeaderProps) {
-  const { live, status, absence, isOutdated } = presence;
+  const { live, status, absence, isOutdated: isPageOutdated } = presence;
   const isLost = status === 'lost';
   useTicks(REDRAW_MS, isLost || absence !== undefined);
   const now = Date.now();
   const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
-  // While the node is connected, an upgrade has its own card, so the header does not mention upgrades.
+  // An upgrade explains why the node is away. While the node is connected, the upgrade is only a need.
   const upgrade = isLost ? state.upgrade : undefined;
   const { connection } = state;
   // If a node has just stopped answering, its stream is still open, and `connection.status` is still `live`.
   // Then `since` cannot be used, because it is the time at which the stream was opened.
   const lostSince = connection.status === 'live' ? now : connection.since;
   const possibleReason = absenceReason(absence, upgrade, lostSince, now);
-  // A reason that is known counts only in two cases: the node is away, or it has just announced its absence.
+  // A possible reason counts only in two cases: the node is away, or the node has just announced its absence.
   const reason = isLost || isLeaving ? possibleReason : undefined;
   const reasonTexts = reason && REASON_TEXTS[reason];
   const statusLine: StatusLine =
@@ -81,10 +82,10 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
     isLost || reason !== undefined
       ? translate(reasonTexts?.banner ?? 'lostLong', { node: isolated(name) })
       : undefined;
-  // A node may refuse even the first stream, for instance because of `api.sse.enabled: false`.
+  // Even the first attempt to connect may fail, for instance because of `api.sse.enabled: false`.
   const { problem } = connection;
-  const refusalText = status === 'connecting' && problem ? titleAndDetail(problem) : undefined;
-  const banner = absenceText ?? refusalText;
+  const firstFailureText = status === 'connecting' && problem ? titleAndDetail(problem) : undefined;
+  const banner = absenceText ?? firstFailureText;
   return (
     <header>
       {isReduced ? (
@@ -109,7 +110,7 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
           {status === 'live' ? null : <Button onClick={() => live.reconnect()}>{translate('tryNow')}</Button>}
         </div>
       ) : null}
-      {isOutdated && !isLost ? (
+      {isPageOutdated && !isLost ? (
         <div class="banner">
           <p role="status">{translate('newerPage')}</p>
           <Button onClick={() => location.reload()}>{translate('loadIt')}</Button>
@@ -119,7 +120,7 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   );
 }
 
-/** The most urgent need, and the number of the others. */
+/** The most urgent need, and the number of the other needs. */
 function NeedLine({ needs, onNeed }: Pick<HeaderProps, 'needs' | 'onNeed'>) {
   const [first, ...others] = needs;
   if (first === undefined) return null;
@@ -144,7 +145,7 @@ interface HouseProps {
   readonly isAway: boolean;
 }
 
-/** The node's name. If other nodes are known, it opens the menu of rooms. */
+/** Draws the node's name. If other nodes are known, a press on the name opens the menu of rooms. */
 function HouseMenu({ name, isOnlyNode, isAway }: HouseProps) {
   const menu = useRef<HTMLDetailsElement>(null);
   const [isOpen, setOpen] = useState(false);
@@ -152,8 +153,8 @@ function HouseMenu({ name, isOnlyNode, isAway }: HouseProps) {
     const close = (event: MouseEvent | KeyboardEvent): void => {
       const { current } = menu;
       const { target } = event;
-      // The browser itself opens and closes the menu at a press on its summary. A press on a button in the
-      // menu leaves the menu open.
+      // The browser itself opens and closes the menu at a press on the summary, which is the node's name. A
+      // press on a button in the menu leaves the menu open.
       const isOnSummaryOrButton =
         target instanceof Element && target.closest('.house :is(summary, button)') !== null;
       const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isOnSummaryOrButton;

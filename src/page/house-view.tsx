@@ -1,4 +1,5 @@
-// Draws the page of the whole house: the controls of all rooms at once, then each room.
+// Draws the page of the whole house: first the controls that act on all rooms, then each room. Decides when
+// the page proposes a better address, and when it is loaded again because its policy blocks rooms.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -12,8 +13,8 @@ import { nodeUrls } from './room-connection.js';
 import { type NamedRoom, useNamedRooms } from './use-house.js';
 
 /**
- * `isAway` is true while the node that served this page is away. A room may be `shut` because its node does
- * not trust the address of this page. Then the page proposes a better address.
+ * `isAway` is true while the node that served this page is away. A room may have the status `shut` because
+ * its node does not trust the address of this page. Then the page proposes a better address.
  */
 export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const { nodes } = useLive().state;
@@ -39,10 +40,10 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
 }
 
 /**
- * The URL of this page at its node's first announced address, or at the announced host name if there is no
- * address. Other nodes trust a page from a private address, or from a name below `.local`
- * (docs/http-api.md, "The house"). Undefined if this page was already loaded from an announced address or
- * name, or if none is known.
+ * Returns the URL of this page with the first address that the page's own node announces, or with the
+ * announced host name if there is no address. Other nodes trust a page from a private address, or from a
+ * name below `.local` (docs/http-api.md, "The house"). Returns undefined if this page was already loaded from
+ * an announced address or host name, or if no such address or name is known.
  */
 function urlForHouse(nodes: NodeState['nodes']): string | undefined {
   const ownNode = [...nodes.values()].find(({ self }) => self);
@@ -56,13 +57,13 @@ function urlForHouse(nodes: NodeState['nodes']): string | undefined {
 const UNUSED_MS = 3000;
 /** While a room is blocked, the page checks this often whether it can be loaded again. */
 const CHECK_MS = 1000;
-/** Under this key, the tab's storage has the rooms for which the page was loaded again. */
+/** Under this key, the tab's storage has the URLs of the rooms for which the page was loaded again. */
 const STORAGE_KEY = 'tonearm-blocked';
 
 /**
  * The page's Content-Security-Policy allows the nodes that were known when the page was loaded, and blocks
- * all others. If rooms are blocked, the page is loaded again once, as soon as the page's own node is there
- * and nobody uses the page.
+ * all others. If rooms are blocked, the page is loaded again as soon as its own node is there and nobody uses
+ * the page. It is not loaded again two times in a row for the same rooms.
  */
 function useFreshPolicy(rooms: readonly NamedRoom[]): void {
   const [input] = useState(() => new InputWatch(document));

@@ -1,5 +1,5 @@
 // Decides which rooms the house has: this node, and the other nodes that this node knows. Keeps one
-// connection to each of the other nodes.
+// connection to each other node that has this interface.
 
 import type { NodeRecord, NodeState } from '../client/client.js';
 import type { PageLive } from './node.js';
@@ -12,17 +12,17 @@ export interface Room {
   readonly href: string;
   /**
    * The name under which the node is announced; for this node, the host name in the page's address. It is
-   * used until the node's state is known.
+   * displayed until the node's state is known.
    */
   readonly name: string;
   readonly isOwn: boolean;
-  /** The room is a `link` if its node runs another program, which has a page, but not this interface. */
+  /** A room is a `link` if its node runs another program. The program has a page, but not this interface. */
   readonly status: RoomStatus | 'link';
   /** Undefined for a link. */
   readonly live: PageLive | undefined;
 }
 
-/** While there are more connections than this, those of nodes that have left are dropped. */
+/** While there are more connections than this, the connections to nodes that have left are dropped. */
 const ROOMS_MAX = 64;
 const OWN_KEY = '';
 
@@ -43,19 +43,19 @@ export class House {
   }
 
   /**
-   * Connects to the nodes that are new in `nodes`. A node that has left `nodes` stays as a room that is
-   * away, unless its state is unknown, or there are too many rooms. The room is also dropped if a node in
-   * `nodes` has the same address, because that is the same node with a new name.
+   * Connects to each new node in `nodes` that can be controlled. A node that has left `nodes` stays as a
+   * room, except in three cases: there are too many rooms, the node's state is unknown, or the node shares a
+   * URL with a node in `nodes`. In the last case the two are the same node, which has a new name.
    */
   update(nodes: NodeState['nodes']): void {
-    const present = [...nodes.values()].filter(isControllableNode);
-    for (const record of present) {
+    const controllable = [...nodes.values()].filter(isControllableNode);
+    for (const record of controllable) {
       const connection = this.#connections.get(record.name);
       if (connection === undefined)
         this.#connections.set(record.name, new RoomConnection(record, this.#channel, this.#draw));
       else connection.update(record);
     }
-    const urls = present.flatMap(nodeUrls);
+    const urls = controllable.flatMap(nodeUrls);
     for (const [name, connection] of this.#connections) {
       if (nodes.has(name)) continue;
       const areTooMany = this.#connections.size > ROOMS_MAX;
@@ -120,7 +120,7 @@ function linkRoom(record: NodeRecord): readonly Room[] {
   return [{ key: name, href, name, isOwn: false, status: 'link', live: undefined }];
 }
 
-/** True for another node with this interface and an address. */
+/** True for another node that has this interface and at least one URL. */
 function isControllableNode(record: NodeRecord): boolean {
   return record.api === 'tonearm' && !record.self && nodeUrls(record).length > 0;
 }

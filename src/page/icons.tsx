@@ -1,4 +1,5 @@
-// Draws the page's icons, each a path on a grid of 24, and its buttons, which show an icon, a text, or both.
+// Draws the page's icons and buttons. An icon is a path on a grid of 24 by 24. A button has an icon, a text,
+// or both.
 
 import type { ComponentChildren } from 'preact';
 
@@ -51,17 +52,17 @@ export function Icon({ name }: { readonly name: IconName }) {
 }
 
 interface ButtonProps {
-  /** Screen readers announce this name. A button without a text, or with a very short text, needs it. */
+  /** Screen readers announce this label. A button without a text, or with a very short text, needs it. */
   readonly label?: string | undefined;
   readonly icon?: IconName | undefined;
   readonly onClick: () => void;
   readonly class?: string | undefined;
   readonly isPressed?: boolean;
-  /** True while the button's part of the page is open; undefined for a button that opens nothing. */
+  /** Undefined if the button opens no part of the page; otherwise true while this part is displayed. */
   readonly isOpen?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** True if the button looks disabled, but can be pressed, because the node may accept its command. */
+  /** True if the button is drawn as disabled, but can be pressed, because the node may accept its command. */
   readonly isDimmed?: boolean;
   readonly children?: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-// Draws the inputs, each as a card. The port and the balance of an input are behind a button.
+// Draws the inputs, each as a card. A press on the card's unfold button shows the port and the balance.
 
 import type { InputRecord, NodeState } from '../client/client.js';
 import { Choice, Toggle } from './controls.js';
@@ -74,10 +74,10 @@ function ListenChoice({ input, outputs }: InputProps) {
   const { id, description, listen = [] } = input;
   const options = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
   const send = async (output: string): Promise<void> => {
-    // The new output comes first: if it is refused, the input stays where it was heard.
+    // The request for the new output comes first. If it is refused, the input stays at its old outputs.
     if (output !== NOWHERE) await node.listenToInput(id, { output });
-    const others = listen.filter((other) => other !== output);
-    for (const other of others) await node.stopListening(id, { output: other });
+    const otherOutputs = listen.filter((other) => other !== output);
+    for (const other of otherOutputs) await node.stopListening(id, { output: other });
   };
   return (
     <Field name={translate('listenAt')}>

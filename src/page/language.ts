@@ -6,45 +6,46 @@ import { chooseLanguage, fillIn, LOADERS } from './texts.js';
 /** The page is drawn in English if the language is not loaded within this time. */
 const LOAD_MAX_MS = 3_000;
 
-const { language, formatTag } = chooseLanguage(navigator.languages);
+const { language: chosenLanguage, formatTag: chosenFormatTag } = chooseLanguage(navigator.languages);
 
-class Words {
-  /** Empty for English, and until the browser's language has come. */
+class PageTexts {
+  /** Empty for English, and as long as the texts of another language are not loaded. */
   #texts: Texts = {};
-  /** The language of dates and times, which is always that of the texts. */
-  formatTag = formatTag;
+  /** The language tag of dates and times. After `load`, it has the language of the texts. */
+  formatTag = chosenFormatTag;
 
   /** Resolves with the language of the page's texts. Never rejects. */
   async load(): Promise<string> {
-    if (language === 'en') return language;
+    if (chosenLanguage === 'en') return chosenLanguage;
     const timeout = new Promise<undefined>((resolve) => setTimeout(resolve, LOAD_MAX_MS));
-    const loaded = await Promise.race([LOADERS[language](), timeout]).catch(() => undefined);
+    const loaded = await Promise.race([LOADERS[chosenLanguage](), timeout]).catch(() => undefined);
     if (loaded === undefined) {
       this.formatTag = 'en';
       return 'en';
     }
     this.#texts = loaded.default;
-    return language;
+    return chosenLanguage;
   }
 
   /**
-   * Returns the key if it has no text. Some keys are made of a state of the node, and a newer node has
-   * states that this page does not know.
+   * Returns the English text if the language has no text for the key, and the key if there is no English text
+   * either. Some keys are made from a state of the node, and a newer node may have states that this page does
+   * not know.
    */
   text(key: TextKey): string {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
   }
 }
 
-const words = new Words();
+const pageTexts = new PageTexts();
 
 /** Call this before the first text is drawn. Resolves with the language of the texts. */
 export function loadLanguage(): Promise<string> {
-  return words.load();
+  return pageTexts.load();
 }
 
 export function translate(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-  return fillIn(words.text(key), values);
+  return fillIn(pageTexts.text(key), values);
 }
 
 /**
@@ -57,7 +58,7 @@ export function isolated(text: string): string {
 
 /** The language tag of dates and times, such as `en-GB`. */
 export function timeLanguage(): string {
-  return words.formatTag;
+  return pageTexts.formatTag;
 }
 
 /**

@@ -4,17 +4,17 @@ import { useEffect, useState } from 'preact/hooks';
 
 class VisibilityWatch {
   /**
-   * Made only when it is needed, because a browser that is too old for the page (`isTooOld` in main.tsx)
-   * loads this file, too, and may lack `IntersectionObserver`.
+   * The observer is made in `watch` and not in the constructor. A browser that is too old for the page also
+   * loads this file, and may lack `IntersectionObserver` (`isTooOld` in main.tsx).
    */
   #observer: IntersectionObserver | undefined;
   #isVisible = false;
   readonly #listeners = new Set<(isVisible: boolean) => void>();
 
   /**
-   * This is the `ref` of the watched element, the one around the buttons. preact calls it with null when the
-   * element is removed. If the node has no player, its large card has no such buttons, and the element
-   * around the card's text is watched in their place.
+   * This is the `ref` of the element around the buttons. preact calls `watch` with null when the element
+   * is removed. If the node has no player, its large card has no such buttons. Then the element around the
+   * card's text is watched instead (current-streams.tsx).
    */
   readonly watch = (element: Element | null): void => {
     this.#observer?.disconnect();
@@ -32,7 +32,10 @@ class VisibilityWatch {
     return this.#isVisible;
   }
 
-  /** Calls the listener at once, too, because the value may have changed since the component was drawn. */
+  /**
+   * Calls the listener at once, and then at each change. The first call is needed, because the value may have
+   * changed since the listener's component was drawn.
+   */
   subscribe(listener: (isVisible: boolean) => void): () => void {
     this.#listeners.add(listener);
     listener(this.#isVisible);
@@ -45,7 +48,7 @@ class VisibilityWatch {
   }
 }
 
-/** There is one for the whole page, which has one large player. */
+/** The page has only one `VisibilityWatch`, because it has only one large player. */
 export const largePlayerButtons = new VisibilityWatch();
 
 export function useAreButtonsVisible(): boolean {

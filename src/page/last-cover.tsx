@@ -1,4 +1,5 @@
-// Keeps the last cover of this tab, even when the page is loaded again.
+// Keeps the last cover in the storage of the browser's tab, and draws it. The cover stays there when the page
+// is loaded again.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.js';

@@ -1,11 +1,11 @@
-// Some parts of the page have files of their own. Such a file is loaded when the part is needed. If this
-// fails, it is tried again, because the node may have been away only for a moment.
+// Loads the parts of the page that have files of their own. A part's file is loaded when the part is needed.
+// After a failure the file is requested again, because the node may have been away only for a moment.
 
 import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { useLater, useRedraw } from './parts.js';
 
-/** The wait after the first failure, before the file is tried again. Each further failure doubles it. */
+/** The wait after the first failure, before the next attempt. Each further failure doubles the wait. */
 const RETRY_MS = 2_000;
 const RETRY_MAX_MS = 60_000;
 
@@ -35,7 +35,7 @@ export class LatePart<T> {
 
 type ReportLoading = (part: LatePart<unknown>, loading: Promise<void>) => void;
 
-/** Contains the function that gets each loading. It shows a notice while a part is missing (app.tsx). */
+/** Contains the function to which `usePart` reports each attempt to load a part (app.tsx). */
 export const PartLoading = createContext<ReportLoading>(() => undefined);
 
 /** Loads the part if it is needed, and draws the calling component again when loading succeeds or fails. */

@@ -4,13 +4,14 @@ import type { NodeState } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
 
 /**
- * `watched`: somebody uses the page. `resting`: the page sends no requests, because it is hidden, unused for
- * a while, or not connected yet. `lost`: the connection is lost.
+ * `watched`: the page is connected, and somebody uses it. `resting`: the page sends no requests, because it
+ * is hidden, unused for a while, or not connected yet. `lost`: the page is visible, and its connection is
+ * lost.
  */
 export type Situation = 'watched' | 'resting' | 'lost';
 
 export interface LivenessOptions {
-  /** Sends one request. The promise rejects, or does not settle, if there is no answer. */
+  /** Sends one request. The promise rejects if the request fails, or when `signal` aborts. */
   readonly request: (signal: AbortSignal) => Promise<unknown>;
   readonly situation: () => Situation;
   /** Called when the node stops answering, and when it answers again. */
@@ -25,13 +26,13 @@ const SILENCE_MS = 350;
 /**
  * A node that does not answer for this time, plus twice the latency, is considered away. In a local network
  * the latency is almost 0. There the page shows the loss within a second of the last sign of life, because
- * `SILENCE_MS`, this time and two ticks (before the request, and before the loss) are less than a second
- * together.
+ * `SILENCE_MS`, this time and two ticks are less than a second together. One tick may pass before the page
+ * sends the request, and one before it notices the loss.
  */
 const ANSWER_MS = 430;
 /**
  * The shortest time between the beginnings of two requests while the connection is lost. Only one such
- * request is open at a time. Its time-out is this time, plus twice the latency.
+ * request is open at a time. The time-out of the request is this time, plus twice the latency.
  */
 const RETURN_MS = 1000;
 /**
@@ -45,18 +46,18 @@ const LATENCY_MAX_MS = 4000;
 export const IN_USE_MS = 60_000;
 
 /**
- * Knows how long ago the page had its last input. The beginning of the watch, and each change of visibility,
- * count as input.
+ * Knows how long ago the page had its last input. The creation of this object counts as input, and so does
+ * each change of the page's visibility.
  */
 export class InputWatch {
   #lastAt = performance.now();
 
   constructor(page: EventTarget) {
-    const note = (): void => {
+    const noteInput = (): void => {
       this.#lastAt = performance.now();
     };
     for (const kind of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'visibilitychange'])
-      page.addEventListener(kind, note, { capture: true, passive: true });
+      page.addEventListener(kind, noteInput, { capture: true, passive: true });
   }
 
   get idleMs(): number {
@@ -65,15 +66,15 @@ export class InputWatch {
 }
 
 /**
- * Estimates the latency: the time that an answer takes. The time of the first answer, and of each answer
- * that is slower than the estimate, is the new estimate. A faster answer lowers it by half at most.
+ * Estimates the latency: the time that an answer takes. The first answer sets the estimate to the time of
+ * this answer, and each slower answer does, too. A faster answer lowers the estimate by half at most.
  */
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
   /**
-   * The estimate for the requests of a watched page. Each time-out doubles it, because the next answer may
-   * take even longer. The doubled value is at least `ANSWER_MS`, because the estimate may be almost 0. An
-   * answer makes it equal to `estimateMs` again.
+   * The estimate in the situation `watched`. Each time-out doubles this estimate, because the next answer may
+   * take even longer. The doubled value is at least `ANSWER_MS`, because the estimate may be almost 0. The
+   * next answer sets `cautiousMs` to `estimateMs` again.
    */
   cautiousMs = FIRST_LATENCY_MS;
   #isKnown = false;
@@ -91,8 +92,8 @@ class Latency {
 }
 
 /**
- * Sends requests from `startWatching` on. A pulled cable causes no event, and the event stream alone detects
- * silence only after 15 s (client/stream.ts). Lives as long as the page.
+ * Sends requests from `startWatching` on, because a pulled cable causes no event. Without these requests, the
+ * page would notice the silence only after 15 s (client/stream.ts). A `Liveness` lives as long as the page.
  */
 export class Liveness {
   readonly #options: LivenessOptions;
@@ -133,7 +134,7 @@ export class Liveness {
       this.#checkSilence(now);
       return;
     }
-    // Silence counts only while the page is watched.
+    // Silence counts only in the situation `watched`.
     this.#aliveAt = now;
     this.#unansweredSince = undefined;
     if (situation === 'lost') void this.#checkReturn(now);
@@ -152,7 +153,7 @@ export class Liveness {
     if (!isSilent || isRequestRecent) return;
     this.#unansweredSince ??= now;
     // After `answerMs` the node is considered away, but a later answer still shows the latency. So the
-    // request goes on for the same time again.
+    // request ends only after twice this time.
     const timeoutMs = 2 * answerMs;
     void this.#request(now, timeoutMs).then((isAnswered) => {
       // A request that fails earlier, such as a refused one, tells nothing about the latency.
@@ -167,12 +168,12 @@ export class Liveness {
     this.#isReturnRequestOpen = true;
     const isAnswered = await this.#request(now, RETURN_MS + 2 * this.#latency.estimateMs);
     this.#isReturnRequestOpen = false;
-    // The connection may have come back during the request. Then it needs no `onReturn`.
+    // During the request, the connection may have come back, or somebody may have hidden the page.
     if (isAnswered && !this.#hasReturned && this.#options.situation() === 'lost') this.#options.onReturn();
     this.#hasReturned = isAnswered;
   }
 
-  /** Resolves with true if there was an answer in time. */
+  /** Resolves with true if there was an answer in time, and otherwise with false. Never rejects. */
   async #request(now: number, timeoutMs: number): Promise<boolean> {
     this.#requestedAt = now;
     try {
@@ -192,7 +193,8 @@ export class Liveness {
 
 /**
  * `reboot` and `poweroff` are the actions of the event `power.action`. `restart` means that the service has
- * announced its end (`bye`), without a power action shortly before (presence.ts).
+ * announced its end (`bye`), without a power action shortly before (presence.ts). `upgrade` means that an
+ * upgrade was running when the node was lost.
  */
 export type AbsenceReason = 'reboot' | 'poweroff' | 'upgrade' | 'restart';
 
@@ -202,7 +204,7 @@ export interface AnnouncedAbsence {
   readonly at: number;
 }
 
-/** How long each reason explains an absence. */
+/** Each reason explains an absence for this time. */
 const REASON_MS: Readonly<Record<AbsenceReason, number>> = {
   restart: 60_000,
   reboot: 5 * 60_000,
@@ -211,8 +213,8 @@ const REASON_MS: Readonly<Record<AbsenceReason, number>> = {
 };
 
 /**
- * Returns why the node is away; undefined if no reason is known, or if the `REASON_MS` of each known reason
- * has passed. `lostSince` and `now` are milliseconds since the epoch.
+ * Returns the reason for the node's absence; undefined if no reason is known, or if the `REASON_MS` of each
+ * known reason has passed. `lostSince` and `now` are milliseconds since the epoch.
  */
 export function absenceReason(
   absence: AnnouncedAbsence | undefined,
@@ -224,7 +226,7 @@ export function absenceReason(
   const announced = absence && explains(absence.reason, absence.at) ? absence.reason : undefined;
   if (announced !== undefined && announced !== 'restart') return announced;
   // An upgrade may restart the service or the node, and no event names the upgrade as the reason. So an
-  // upgrade that ran at the loss explains the absence better than the restart does.
+  // upgrade that ran at the loss explains the absence better than the reason `restart` does.
   const isUpgrading = upgrade?.run?.state === 'running' && explains('upgrade', lostSince);
   return isUpgrading ? 'upgrade' : announced;
 }

@@ -1,5 +1,5 @@
-// Decides which player is drawn large, which output the main volume is for, and which outputs the page
-// leaves out. Draws the volume of an output.
+// Decides which player is drawn large, which output has the main volume, and which outputs the page leaves
+// out. Draws the volume of an output, and the button that mutes all outputs.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
@@ -15,7 +15,10 @@ import { isPlaying } from './player-controls.js';
 import { playerStreams, soundingStreams } from './transport.js';
 import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
-/** The least value for the end of a slider. With a volume limit of 0 it would begin and end at 0. */
+/**
+ * The value at the end of a slider is at least this. Without this minimum, a slider with a volume limit of 0
+ * would begin and end at 0.
+ */
 const SLIDER_END_MIN = 0.01;
 
 /** The name of the output that a sound server makes while it has no card. */
@@ -23,8 +26,8 @@ const PLACEHOLDER = 'auto_null';
 
 /**
  * Returns the output of one stream: the player's first stream, or else the first stream that is not paused.
- * Without such a stream, or if its output is the placeholder, returns the default output. The result is
- * never the placeholder.
+ * Without such a stream, or if its output is hidden (`withoutHidden`) or the placeholder, returns the default
+ * output. The result is neither hidden nor the placeholder, so it may be undefined.
  */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
   const candidates = [...outputs.values()].filter(({ name }) => name !== PLACEHOLDER);
@@ -35,13 +38,13 @@ export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecor
 
 interface OutputProps {
   readonly output: OutputRecord;
-  /** True for the page's main volume. Only this one has buttons for steps, and follows the mouse wheel. */
+  /** True for the page's main volume. Only this volume has buttons for steps, and follows the mouse wheel. */
   readonly isMain?: boolean;
 }
 
 export function OutputVolume({ output, isMain = false }: OutputProps) {
-  // When another output takes the place of this one, the `key` makes a new element, which ends a drag or a
-  // tap. Otherwise the pointer would set the volume of the other output.
+  // When another output takes the place of this one, the `key` makes a new element. So a drag or a tap ends,
+  // and does not set the volume of the other output.
   return (
     <div key={output.id} class={`row volume ${isMain ? 'heard' : ''}`}>
       <OutputMute output={output} isMain={isMain} />
@@ -89,7 +92,7 @@ export function OutputSlider({
   );
 }
 
-/** Each press sends a step, even while another step is under way, because the node adds the steps up. */
+/** Each press sends a step, even while another request is open, because the node adds up the steps. */
 function StepButton({ outputId, isUp }: { readonly outputId: number; readonly isUp: boolean }) {
   const node = useNode();
   const report = useContext(Reporting);
@@ -108,7 +111,7 @@ function StepButton({ outputId, isUp }: { readonly outputId: number; readonly is
 }
 
 /**
- * Returns the first of these players that exists. `previous` is the result of the last drawing.
+ * Returns the first of these players that exists. `previous` is the result of the last call.
  * - the previous player, if it still plays
  * - the first player that plays
  * - the previous player
@@ -119,13 +122,13 @@ export function currentPlayer(
   players: readonly PlayerRecord[],
   previous: PlayerRecord | undefined,
 ): PlayerRecord | undefined {
-  const previousPlayer = newestRecord(players, previous);
-  const stillPlaying = previousPlayer !== undefined && isPlaying(previousPlayer) ? previousPlayer : undefined;
+  const remaining = newestRecord(players, previous);
+  const stillPlaying = remaining !== undefined && isPlaying(remaining) ? remaining : undefined;
   const paused = players.find(({ playback_status }) => playback_status === 'Paused');
-  return stillPlaying ?? players.find(isPlaying) ?? previousPlayer ?? paused ?? players[0];
+  return stillPlaying ?? players.find(isPlaying) ?? remaining ?? paused ?? players[0];
 }
 
-/** Returns the present record of the same player; undefined if the player is gone. */
+/** Returns the newest record of `player`; undefined if this player is gone. */
 function newestRecord(
   players: readonly PlayerRecord[],
   player: PlayerRecord | undefined,
@@ -133,12 +136,12 @@ function newestRecord(
   return players.find(({ bus_name }) => bus_name === player?.bus_name);
 }
 
-/** The large player does not change for this time after the last touch. */
+/** The large player does not change for this time after the last touch: a press of a pointer or a key. */
 const KEPT_AFTER_TOUCH_MS = 4000;
 
 /**
- * Returns the player that is drawn large. It does not change while somebody uses the players, so that nothing
- * moves under a finger. The element around the players needs the `touchListeners`.
+ * Returns the player that is drawn large, and the listeners for the element around all players. The large
+ * player does not change while somebody uses the players, so that nothing moves under a finger.
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
   /** The result of `currentPlayer`. It is drawn large unless somebody uses the players. */
@@ -158,8 +161,8 @@ export function useLargePlayer(players: readonly PlayerRecord[]) {
 }
 
 /**
- * Mutes all outputs. When all are muted, a press unmutes only the outputs that this button has muted last.
- * If there are no such outputs, the press unmutes all.
+ * Mutes all outputs. When all are muted, a press unmutes only the outputs that the last muting press has
+ * muted. If there are no such outputs, the press unmutes all.
  */
 export function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
   const node = useNode();

@@ -1,4 +1,5 @@
-// Starts the page in a browser that is new enough, and moves the focus when the focused element goes away.
+// Starts the page in a browser that is new enough, and moves the focus when the focused element is removed or
+// disabled.
 
 import { render } from 'preact';
 import { App } from './app.js';
@@ -6,7 +7,7 @@ import { drawing } from './drawing.js';
 import { loadLanguage } from './language.js';
 import { closeDialog, toggleWholeText } from './parts.js';
 
-/** An element that matches this can get the focus when an element within it has lost the focus. */
+/** An element that matches this selector can get the focus when an element within it has lost the focus. */
 const CONTAINERS = 'li, .card, section';
 /** At most this many earlier elements stay remembered when the focus moves. */
 const OLDER_ELEMENTS_MAX = 8;
@@ -17,16 +18,16 @@ function canHaveFocus(element: HTMLElement): boolean {
 
 /**
  * If the focused element is removed or disabled, the nearest of the `CONTAINERS` around it gets the focus.
- * If all of these are removed, too, an element that was remembered earlier gets the focus. Otherwise
- * keyboard and screen reader would start again at the top of the page. A disabled element gets the focus
- * back when it is enabled again.
+ * If all of these are removed, too, an element that was remembered earlier gets the focus. Without this
+ * class, keyboard and screen reader would start again at the top of the page. A disabled element gets the
+ * focus back when it is enabled again.
  */
 class FocusKeeper {
   readonly #page: HTMLElement;
   /** The focused element, its containers from the nearest on, and the elements remembered before. */
   #remembered: readonly HTMLElement[] = [];
   /** The element `to` has got the focus that the element `from` has lost. */
-  #moved: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
+  #lastMove: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
 
   constructor(page: HTMLElement) {
     this.#page = page;
@@ -38,11 +39,11 @@ class FocusKeeper {
   /** Call this after each drawing of the page. */
   update(): void {
     const { activeElement, body } = document;
-    const moved = this.#moved;
+    const lastMove = this.#lastMove;
     // An element that was disabled may be enabled again by now.
-    const canReturn = moved !== undefined && moved.to === activeElement && canHaveFocus(moved.from);
-    if (canReturn) moved.from.focus();
-    // `focus` causes `focusin` at once. So if the focus has returned, `moved.from` is the first element.
+    const canReturn = lastMove !== undefined && lastMove.to === activeElement && canHaveFocus(lastMove.from);
+    if (canReturn) lastMove.from.focus();
+    // `focus` causes `focusin` at once. So if the focus has returned, `focused` is `lastMove.from`.
     const [focused, ...others] = this.#remembered;
     if (focused === undefined || canHaveFocus(focused)) return;
     // The browser makes `body` the active element if the focused one is removed. A disabled one may stay
@@ -69,13 +70,13 @@ class FocusKeeper {
     to.tabIndex = -1;
     to.addEventListener('blur', () => to.removeAttribute('tabindex'), { once: true });
     to.focus({ preventScroll: true });
-    this.#moved = { from, to };
+    this.#lastMove = { from, to };
   }
 }
 
 function drawPage(page: HTMLElement): void {
-  const focus = new FocusKeeper(page);
-  drawing.begin(() => focus.update());
+  const focusKeeper = new FocusKeeper(page);
+  drawing.begin(() => focusKeeper.update());
   page.addEventListener('click', toggleWholeText);
   page.addEventListener('click', closeDialog);
   // The page is drawn in a task of its own, because the task that loaded this module was long already.
@@ -93,8 +94,8 @@ function isTooOld(): boolean {
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
 if (isTooOld()) {
-  // index.html has the text for such browsers, because the oldest cannot run this script. This class shows
-  // the text at once. Without the class it appears after a delay (page.css).
+  // index.html has the text for such browsers, because the oldest of them cannot run this script. The class
+  // `too-old` shows the text at once. Without this class, the text appears after a delay (page.css).
   document.getElementById('needs')?.classList.add('too-old');
 } else {
   void loadLanguage().then((language) => {

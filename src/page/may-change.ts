@@ -4,10 +4,13 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 
-/** True if the node of this part may be changed. The page may show several nodes, one for each room. */
+/** True if this part of the page may change its node. The page may show several nodes, one for each room. */
 export const MayChangeContext = createContext(true);
 
-/** An older node has no `control`, and may be changed. The result is also true before the first answer. */
+/**
+ * True if the node may be changed. An older node has no `control` in `server`, and may be changed. The result
+ * is also true while `server` is not known yet.
+ */
 export function mayChange({ server }: Pick<NodeState, 'server'>): boolean {
   return server?.control !== false;
 }

@@ -4,10 +4,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { translate } from './language.js';
 import { useLive } from './node.js';
 
-/** The left end of the line. The smallest peak above 0 is 0.001 (docs/events.md, "Levels"), or -60 dB. */
+/** The level at the line's left end. The least peak above 0 is 0.001 (docs/events.md, "Levels"): -60 dB. */
 const FLOOR_DB = -60;
 
-/** The line's length, 0..1, for a peak of 0..1. It is in proportion to decibels, as hearing is. */
+/** The line's length, 0..1, for a peak of 0..1. It grows with the decibels, because loudness does, too. */
 function lineLength(peak: number): number {
   if (peak <= 0) return 0;
   const decibels = 20 * Math.log10(peak);
@@ -17,7 +17,7 @@ function lineLength(peak: number): number {
 /**
  * Calls `onPeak` with each new peak of the output's loudest channel, 0..1. There are up to ten peaks a
  * second, so the component is not drawn again for them. A later drawing of the same output does not replace
- * `onPeak`, so `onPeak` may use only refs.
+ * `onPeak`, so `onPeak` may use only the refs of the component.
  */
 function usePeak(outputId: number, onPeak: (peak: number) => void): void {
   const live = useLive();

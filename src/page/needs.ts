@@ -1,4 +1,4 @@
-// Finds what needs a person's attention: a failed unit, an upgrade, a backend that is away. Pure.
+// Finds what needs a person's attention: a failed unit, an upgrade, a backend or bridge that is away. Pure.
 
 import type { ChildName, NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
@@ -9,6 +9,7 @@ export interface Need {
   readonly tab: TabId;
   readonly section: SectionId;
   readonly text: string;
+  /** False only for an upgrade that is running or available. */
   readonly isBad: boolean;
 }
 
@@ -28,7 +29,7 @@ const OTHER_PLACE: NeedPlace = { tab: 'node', section: 'system' };
 
 /**
  * The most urgent needs are first. The state may still contain the units or the upgrade of a backend that a
- * reload of the configuration has disabled. They make no need.
+ * reload of the configuration has disabled. Such units and such an upgrade make no need.
  */
 export function needsOf(state: NodeState): readonly Need[] {
   return [...backendNeeds(state), ...unitNeeds(state), ...upgradeNeeds(state)];
@@ -39,8 +40,8 @@ function backendNeeds({ backends }: NodeState): readonly Need[] {
   for (const [name, { state }] of backends) {
     if (state === 'up') continue;
     const place = BACKEND_PLACES[name] ?? OTHER_PLACE;
-    const words = { what: translate(`backend_${name}`), state: translate(`down_${state}`) };
-    needs.push({ ...place, text: translate('nameAndState', words), isBad: true });
+    const values = { what: translate(`backend_${name}`), state: translate(`down_${state}`) };
+    needs.push({ ...place, text: translate('nameAndState', values), isBad: true });
   }
   return needs;
 }
@@ -49,8 +50,8 @@ function unitNeeds({ backends, units }: NodeState): readonly Need[] {
   if (!backends.has('systemd')) return [];
   const failed = [...units.values()].filter(({ active_state }) => active_state === 'failed');
   return failed.map(({ name, description }) => {
-    const words = { what: isolated(description || name), state: translate('failed') };
-    return { tab: 'node', section: 'services', text: translate('nameAndState', words), isBad: true };
+    const values = { what: isolated(description || name), state: translate('failed') };
+    return { tab: 'node', section: 'services', text: translate('nameAndState', values), isBad: true };
   });
 }
 

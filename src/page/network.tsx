@@ -1,5 +1,5 @@
-// Draws the lines that have to be typed on a computer to play on this node from there. Draws nothing while
-// the sound server is closed to the network.
+// Draws the lines that a person types on a computer, so that the computer plays on this node. Draws nothing
+// while the sound server is away or closed to the network.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NetworkRecord, NodeState } from '../client/client.js';
@@ -36,20 +36,20 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
 /**
  * Requests the record whenever the sound server comes up, because this server opens its port when it starts.
  */
-function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
+function useNetworkRecord(isSoundServerUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();
   useEffect(() => {
-    // The controller is only a flag: it does not end the request, but an answer after `abort` is ignored.
+    // This controller is only a flag. It does not end the request, but an answer after `abort` is ignored.
     const effect = new AbortController();
     const show = (answer: NetworkRecord | undefined): void => {
       if (!effect.signal.aborted) setNetwork(answer);
     };
     // If the request fails, nothing is drawn, as if the sound server were closed.
-    if (isUp) node.network().then(show, () => show(undefined));
+    if (isSoundServerUp) node.network().then(show, () => show(undefined));
     else show(undefined);
     return () => effect.abort();
-  }, [node, isUp]);
+  }, [node, isSoundServerUp]);
   return network;
 }
 

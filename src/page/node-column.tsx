@@ -1,5 +1,5 @@
-// Draws the column of the machine: upgrade, units, system. It can be folded where the page has several
-// columns, but not on a phone.
+// Draws the column of the node, which has the sections upgrade, services and system. The column can be folded
+// where the page has several columns, but not on a phone.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -7,10 +7,10 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 import { useRedraw } from './parts.js';
 
-/** From this width on the column is open at first, because it has room beside the others. See page.css. */
+/** From this width on, the column is open at first. It has room beside the other columns there (page.css). */
 const WIDE_QUERY = '(min-width: 72rem)';
 
-/** The column's state and setter. The state is undefined until somebody has folded or opened the column. */
+/** `isOpen` is undefined until somebody has folded or opened the column. `setOpen` sets `isOpen`. */
 export type Folding = readonly [isOpen: boolean | undefined, setOpen: (isOpen: boolean) => void];
 
 interface NodeColumnProps {
@@ -18,12 +18,12 @@ interface NodeColumnProps {
   readonly children: ComponentChildren;
 }
 
-export function NodeColumn({ nodeFolding: [chosen, setOpen], children }: NodeColumnProps) {
+export function NodeColumn({ nodeFolding: [isOpenByChoice, setOpen], children }: NodeColumnProps) {
   const isWide = useIsWide();
-  const isOpen = chosen ?? isWide;
-  // Until somebody chooses, `data-open` is absent, and page.css decides by the width.
+  const isOpen = isOpenByChoice ?? isWide;
+  // Until somebody folds or opens the column, `data-open` is absent, and page.css decides by the width.
   return (
-    <div class="column node" data-open={chosen}>
+    <div class="column node" data-open={isOpenByChoice}>
       <div class="fold-node">
         <Button isOpen={isOpen} onClick={() => setOpen(!isOpen)}>
           {translate('tab_node')}

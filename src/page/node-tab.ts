@@ -1,4 +1,4 @@
-// Joins the sections of the node's tab in one file that is loaded late (late.tsx), so that all come at once.
+// Exports the sections of the node's tab, so that they are one file that is loaded late (late.tsx).
 
 export { Services } from './services.js';
 export { System } from './system.js';

@@ -1,4 +1,4 @@
-// Gives each part of the page the node that it shows and controls.
+// Gives each part of the page the node that this part shows and controls.
 
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
@@ -9,8 +9,8 @@ export const ownNode = tonearm(new URL('.', location.href));
 
 /**
  * A connection that several tabs of the browser may share. It has no `ready`, because a tab may get its
- * first state from another tab, and not from a connection of its own. `subscribe` of `Live` also calls the
- * listener at once, but `subscribe` of this type calls it only at changes.
+ * first state from another tab, and not from a connection of its own. `subscribe` calls the listener only at
+ * changes. The `subscribe` of `Live` also calls the listener at the beginning.
  */
 export type PageLive = Omit<Live, 'ready'>;
 
@@ -23,7 +23,7 @@ export function useLive(): PageLive {
   return live;
 }
 
-/** The functions of the node of this part of the page. The page may show several nodes, one per room. */
+/** Returns the node that this part of the page controls. The page may show several nodes, one per room. */
 export function useNode(): Tonearm {
   return useLive().node;
 }

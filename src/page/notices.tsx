@@ -7,12 +7,12 @@ import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import type { TextKey } from './texts/english.js';
 
-/** Only this many notices, the newest ones, are kept. More of them would cover the page. */
+/** The page keeps at most this many notices: the newest ones. More notices would cover the page. */
 const NOTICES_MAX = 3;
-/** A notice is displayed for this time; longer while it has the pointer or the focus, or is open. */
+/** A notice is displayed for this time, and longer if it has the pointer, the focus, or open details. */
 const DISPLAY_MS = 10_000;
 
-/** The text for the `code` of a problem. The last four codes are those of the client (client/problem.ts). */
+/** The text for the `code` of a problem. The client itself makes the last four codes (client/problem.ts). */
 const REASON_TEXTS: ReadonlyMap<string, TextKey> = new Map([
   ['unavailable', 'becauseAway'],
   ['timeout', 'becauseSilent'],
@@ -33,12 +33,13 @@ const REASON_TEXTS: ReadonlyMap<string, TextKey> = new Map([
 const EXIT_STATUS = /\bstatus=(\d+)/;
 
 /**
- * The group is the player's own text within the node's text. It is `not logged in` in the example
- * `NAME did not pause: not logged in (ERROR)`. ERROR is the D-Bus name of the error, and may be missing.
+ * The expression captures the player's own text within the node's text. In the example
+ * `NAME did not pause: not logged in (ERROR)` it captures `not logged in`. ERROR is the D-Bus name of the
+ * error, and may be missing.
  */
 const PLAYER_TEXT = /^\S+ did not \w+: (.+?)(?: \([\w.]+\))?$/;
 
-/** The reason in a few words; undefined if only the problem's own text explains it. */
+/** The reason in a few words; undefined if only the problem's own text explains the failure. */
 function reasonFor({ code, problem }: ProblemError): string | undefined {
   const reason = REASON_TEXTS.get(code);
   if (reason !== undefined) return translate(reason);
@@ -49,8 +50,9 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
 }
 
 /**
- * Shows a notice with this `title` if `work` fails, and removes such a notice if `work` succeeds. Resolves
- * with true if `work` succeeds. Never rejects. The title says what failed, such as "MPD could not start".
+ * Shows a notice with this `title` if `work` fails. Removes the notice with this title if `work` succeeds.
+ * Resolves with true if `work` succeeds, and otherwise with false. Never rejects. The title says what failed,
+ * such as "MPD could not start".
  */
 export type ReportFailure = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
@@ -59,7 +61,7 @@ export const Reporting = createContext<ReportFailure>(async () => true);
 
 interface FailureNotice {
   readonly title: string;
-  /** The title, with the reason behind it if there is one. */
+  /** The title, and the reason if there is a short one (`reasonFor`). */
   readonly sentence: string;
   readonly detail: string;
   /** True if the notice must be at the top, because the focused control is in the lower half. */
@@ -96,7 +98,7 @@ export function useNotices() {
       await work;
     } catch (error) {
       const notice = noticeOf(title, error);
-      // A failure that is repeated has only one notice, because a slider may be refused ten times.
+      // A repeated failure has only one notice, because the node may refuse ten values of a slider in a row.
       setNotices((current) => [...without(current, title), notice].slice(-NOTICES_MAX));
       return false;
     }
@@ -120,7 +122,7 @@ function isFocusLow(): boolean {
 
 /** The list is in the document even while it is empty, so that screen readers announce what is added. */
 export function Notices({ notices, dismiss }: Omit<ReturnType<typeof useNotices>, 'report'>) {
-  // The newest notice decides the place of all.
+  // The newest notice decides the place of all notices.
   const isAtTop = notices.at(-1)?.isAtTop ?? false;
   return (
     <div class={`notices ${isAtTop ? 'above' : ''}`} role="alert">

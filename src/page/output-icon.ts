@@ -1,4 +1,5 @@
-// Decides which icon an output has, by the words of its port, its device and its name. Pure.
+// Decides which icon an output has. A group has an icon of its own. The icon of any other output depends on
+// the words of its port, device, name and description. Pure.
 
 import type { OutputRecord } from '../client/client.js';
 import type { IconName } from './icons.js';
@@ -19,7 +20,7 @@ export function outputIcon(output: OutputRecord): IconName {
   const { active_port, ports, props, name, description } = output;
   if ('group' in output) return 'group';
   const activePort = ports?.find((candidate) => candidate.name === active_port);
-  const device = [props['device.form_factor'], props['device.bus'], name, description];
-  const words = [active_port, activePort?.description, ...device].join(' ');
+  const otherTexts = [props['device.form_factor'], props['device.bus'], name, description];
+  const words = [active_port, activePort?.description, ...otherTexts].join(' ');
   return ICONS.find(({ wordPattern }) => wordPattern.test(words))?.icon ?? 'speaker';
 }

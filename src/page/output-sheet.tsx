@@ -16,23 +16,23 @@ interface OutputSheetProps extends Pick<NodeState, 'outputs'> {
   readonly onClose: () => void;
 }
 
-export function OutputSheet({ onClose, ...places }: OutputSheetProps) {
+export function OutputSheet({ onClose, ...listProps }: OutputSheetProps) {
   return (
     <Sheet title={translate('playOn')} onClose={onClose}>
-      <Places {...places} />
+      <OutputList {...listProps} />
     </Sheet>
   );
 }
 
-/** A component of its own, because only components within `Sheet` report their failures in the sheet. */
-function Places({ output: current, outputs }: Omit<OutputSheetProps, 'onClose'>) {
+/** This is a component of its own, because only components within `Sheet` report failures in the sheet. */
+function OutputList({ output: current, outputs }: Omit<OutputSheetProps, 'onClose'>) {
   const node = useNode();
   const playOn = (id: number): Promise<unknown> => node.setDefaultOutput(id, { move: true });
   const failureTitle = (id: number): string => {
     const what = translate('playOnOf', { name: outputs.get(id)?.label ?? '' });
     return translate('didNotWork', { what });
   };
-  const { displayed, set } = useControl(current.id, playOn, failureTitle);
+  const { displayed: pressedId, set } = useControl(current.id, playOn, failureTitle);
   const sorted = [...outputs.values()].sort((a, b) => a.id - b.id);
   return (
     <ul class="places">
@@ -41,14 +41,14 @@ function Places({ output: current, outputs }: Omit<OutputSheetProps, 'onClose'>)
           <Button
             class="place-name"
             label={translate('playOnOf', { name: output.label })}
-            isPressed={output.id === displayed}
+            isPressed={output.id === pressedId}
             onClick={() => {
-              if (output.id !== displayed) set(output.id);
+              if (output.id !== pressedId) set(output.id);
             }}
           >
             <Icon name={outputIcon(output)} />
             <ForeignText class="grow strong">{output.label}</ForeignText>
-            {output.id === displayed ? <Icon name="tick" /> : null}
+            {output.id === pressedId ? <Icon name="tick" /> : null}
           </Button>
           <OutputVolume output={output} />
         </li>

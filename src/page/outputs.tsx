@@ -1,5 +1,5 @@
-// Draws the outputs, each as a row. Rarely used settings are behind a button. A card without an output has a
-// row, too, if it has several profiles.
+// Draws the outputs, each as a row with a button for the rarely used settings. A card without an output has a
+// row, too, if the card has several profiles.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { translate } from './language.js';
@@ -14,7 +14,7 @@ import { UseButton } from './use-button.js';
 const MORE = new LatePart(async () => (await import('./sound-tab.js')).OutputMore);
 const PROFILE = new LatePart(async () => (await import('./sound-tab.js')).ProfileChoice);
 
-/** The rows are in the order of the ids, which do not change. So no row moves while it is used. */
+/** Outputs are in the order of their ids. An id does not change, so no row moves while somebody uses it. */
 export function Outputs(state: NodeState) {
   const outputs = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];

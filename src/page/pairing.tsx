@@ -1,4 +1,4 @@
-// Draws the sheet that is open while a phone can be paired, with the seconds that are left.
+// Draws the sheet that is open while a phone can be paired. The sheet shows how many seconds are left.
 
 import { useState } from 'preact/hooks';
 import type { BluetoothRecord } from '../client/client.js';

@@ -8,8 +8,8 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 
 /**
- * A text that is not the page's own. Its writing direction follows from its letters. page.css decides after
- * how many lines it is cut off.
+ * Draws a text that does not come from the page itself, such as the title of a track. The writing direction
+ * follows from the text's letters. page.css decides after how many lines the text is cut off.
  */
 export function ForeignText({
   children,
@@ -92,17 +92,17 @@ export function Field({ name, children }: Readonly<{ name: string; children: Com
 
 /** A list in which each entry is a card. */
 export function Cards({ children }: { readonly children: readonly ComponentChildren[] }) {
-  const drawn = useGrowing(children.length, 1);
-  return <ul class="cards">{children.slice(0, drawn)}</ul>;
+  const drawnCount = useGrowing(children.length, 1);
+  return <ul class="cards">{children.slice(0, drawnCount)}</ul>;
 }
 
 /** A list whose rows are in one card. */
 export function Rows({ children }: { readonly children: readonly ComponentChildren[] }) {
-  const drawn = useGrowing(children.length, 1);
-  return <ul class="card rows">{children.slice(0, drawn)}</ul>;
+  const drawnCount = useGrowing(children.length, 1);
+  return <ul class="card rows">{children.slice(0, drawnCount)}</ul>;
 }
 
-/** Makes a row's button for the rarely needed controls below the row. `name` is the label of the row. */
+/** Makes the button that opens the rarely needed controls below a row. `name` is the name in the row. */
 export function useUnfold(name: string) {
   const [isOpen, setOpen] = useState(false);
   const label = translate('moreOf', { name });
@@ -144,18 +144,18 @@ export function useLater(ms: number | undefined, run: () => void, inputs: readon
   }, inputs);
 }
 
-/** True once `condition` has been true for `ms`. */
+/** True if `condition` has been true for the last `ms`. */
 export function useHasLasted(condition: boolean, ms: number): boolean {
   const [hasLasted, setHasLasted] = useState(false);
-  // After the condition has ended, a timer of 0 ms sets the state back. So a condition that becomes true
-  // again must last for `ms` again.
+  // When the condition becomes false, a timer of 0 ms sets `hasLasted` to false. So a condition that becomes
+  // true again must last for `ms` again.
   useLater(condition ? ms : 0, () => setHasLasted(condition), [condition, ms]);
   return condition && hasLasted;
 }
 
 /**
- * Returns a component that draws `View` again only if a prop has changed. A record that has not changed is
- * the same object.
+ * Returns a component that draws `View`. When the parent is drawn, `View` is drawn again only if a prop has
+ * changed. A record that has not changed stays the same object.
  */
 export function memoized<P extends object>(View: (props: P) => JSX.Element | null) {
   return class Memoized extends Component<P> {
@@ -180,7 +180,7 @@ const WAIT_IN_FRAME_MS = 15;
 /** Draws some new or changed entries of a list. */
 type DrawPiece = () => void;
 
-/** A piece waits before or behind all pieces that wait already. */
+/** `first`: the piece is drawn before all pieces that wait already. `last`: it is drawn after them. */
 type QueuePlace = 'first' | 'last';
 
 /** Draws one piece per frame. A task that lays out several pieces takes so long that people notice it. */
@@ -222,15 +222,15 @@ export const PageDrawQueue = createContext(new DrawQueue());
  */
 export function useGrowing(total: number, step: number, place: QueuePlace = 'first'): number {
   const queue = useContext(PageDrawQueue);
-  const [drawn, setDrawn] = useState(0);
+  const [drawnCount, setDrawnCount] = useState(0);
   // A layout effect runs within the drawing. So the list's next piece is queued before another list draws
   // one. With the place `first`, the list is thus completed before another list grows.
   useLayoutEffect(() => {
-    // `drawn` is lowered if the list has become shorter. Otherwise a list that becomes longer again would
-    // draw all its new entries in one frame. An excess of up to `step` is normal, because the last piece may
-    // have fewer entries.
-    if (drawn > total + step) setDrawn(total + step);
-    return drawn < total ? queue.add(() => setDrawn(drawn + step), place) : undefined;
-  }, [drawn, total, step, place, queue]);
-  return Math.min(drawn, total);
+    // `drawnCount` is lowered if the list has become shorter. Otherwise a list that becomes longer again
+    // would draw all its new entries in one frame. An excess of up to `step` is normal, because the last
+    // piece may have fewer entries.
+    if (drawnCount > total + step) setDrawnCount(total + step);
+    return drawnCount < total ? queue.add(() => setDrawnCount(drawnCount + step), place) : undefined;
+  }, [drawnCount, total, step, place, queue]);
+  return Math.min(drawnCount, total);
 }

@@ -60,7 +60,7 @@ export function isPlaying({ playback_status }: PlayerRecord): boolean {
   return playback_status === 'Playing';
 }
 
-/** True for a player that "Pause all" pauses, or stops if it cannot pause. */
+/** True if "Pause all" silences this player. It stops a player that cannot pause, and pauses any other. */
 export function canBeSilenced(player: PlayerRecord): boolean {
   const { can_pause, can_control } = player.capabilities;
   return isPlaying(player) && (can_pause || can_control);

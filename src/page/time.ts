@@ -1,11 +1,12 @@
-// Writes dates and times in the browser's language.
+// Writes dates and times in the page's language.
 
 import { timeLanguage } from './language.js';
 
 class Times {
   #format: Intl.DateTimeFormat | undefined;
 
-  // The format is made at its first use, because a browser needs 20 ms for it, and a slow phone 100 ms.
+  // The first use makes the format. A browser needs 20 ms for this, and 100 ms on a slow phone. A page that
+  // writes no date does not wait for the format.
   get format(): Intl.DateTimeFormat {
     this.#format ??= new Intl.DateTimeFormat(timeLanguage(), { dateStyle: 'medium', timeStyle: 'short' });
     return this.#format;
@@ -14,7 +15,7 @@ class Times {
 
 const times = new Times();
 
-/** The date and time in this device's time zone. `time` is in the form of RFC 3339. */
+/** Returns the date and time in the browser's time zone. `time` has the form of RFC 3339. */
 export function formatTime(time: string): string {
   return times.format.format(new Date(time));
 }

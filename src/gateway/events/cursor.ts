@@ -1,4 +1,4 @@
-// Reads the journal for one client that is behind, in portions, until the client has caught up. A cursor
+// Reads the journal in portions for one client that is behind, until the client has caught up. A cursor
 // copies no entries, so it always reads the newest text of a record.
 
 import { COLLECTION_NAMES, COLLECTION_SPECS, type Collection } from '../../protocol/actor/collections.js';
@@ -17,8 +17,8 @@ import { Joiner, type StreamItem } from './joiner.js';
 import type { EventQuery } from './query.js';
 
 /**
- * A portion ends with the event that reaches this size, because bytes that the kernel does not accept stay
- * in user memory.
+ * A portion ends with the event that reaches this size. The limit is needed because bytes that the kernel
+ * does not accept stay in user memory.
  */
 const PORTION_MAX_BYTES = 64 * 1024;
 
@@ -35,13 +35,14 @@ export class Cursor {
   /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #readUpTo: number | undefined;
   /**
-   * The sequence number up to which `#items` has read, valid when `#items` has ended. The next items are
-   * the changes after this number.
+   * The sequence number up to which `#items` has read everything. It is valid only when `#items` has ended.
+   * The next `#items` are the changes after this number.
    */
   #itemsUpTo = 0;
   /**
-   * The ids of records whose `added` event the client already has, although their first sequence number is
-   * above the `knownUpTo` of `#items` (see the constructor). Their next change is an `updated` event.
+   * The ids of records whose `added` event the client already has, although the records' first sequence
+   * number is above `knownUpTo` (see the constructor). The next change of such a record makes an `updated`
+   * event.
    */
   readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
@@ -64,19 +65,19 @@ export class Cursor {
     if (readUpTo === undefined || knownUpTo === undefined)
       this.#items = this.#snapshot(undefined, journal.newestSequence);
     else {
-      // The client has the events of these entries already, so it knows their records.
+      // The client already has the events of the entries up to `readUpTo`, so it knows their records.
       for (const entry of journal.entriesAfter(knownUpTo))
         if (entry.sequence <= readUpTo) this.#noteIntroduction(entry, knownUpTo);
       this.#items = this.#changesAfter(readUpTo, knownUpTo);
     }
-    // An event with a list must not exceed a portion. A portion is smaller than `DATA_MAX_BYTES`, so the
-    // event's line is short enough, too.
+    // Items are joined only up to `PORTION_MAX_BYTES`. This size is below `DATA_MAX_BYTES`, so the lines of
+    // lists are short enough.
     this.#joiner = new Joiner(context.bootId, PORTION_MAX_BYTES);
   }
 
   /**
-   * An id of this run of the daemon wins over `snapshot=1`, because a browser's EventSource reconnects to
-   * the URL that it started with, `snapshot=1` included. With any other id the stream begins with a
+   * A last event id of this run of the daemon wins over `snapshot=1`, because a browser's EventSource
+   * reconnects to its first URL, which may have `snapshot=1`. With any other id the stream begins with a
    * snapshot, even without `snapshot=1`.
    */
   static forNewStream(context: CursorContext, query: EventQuery): Cursor {
@@ -88,19 +89,20 @@ export class Cursor {
     return new Cursor(context, filter, canResume ? sequence : undefined);
   }
 
-  /** The next text; undefined when the client has caught up. */
+  /** The text of the next portion; undefined when the client has caught up. */
   nextText(): string | undefined {
     for (;;) {
-      this.#restartIfIncomplete();
+      this.#startSnapshotIfIncomplete();
       const text = this.#readPortion();
-      // A portion without a text does not mean the end: `#items` had no event that the filter accepts.
+      // An empty portion does not mean that the client has caught up: the filter may have accepted no event
+      // of `#items`.
       if (text !== '') return text;
       if (this.#readUpTo === this.#context.journal.newestSequence) return undefined;
     }
   }
 
   /**
-   * Joins the texts of events until they have about `PORTION_MAX_BYTES` together, or until `#items` ends.
+   * Concatenates the texts of events until they have at least `PORTION_MAX_BYTES`, or until `#items` ends.
    * Returns '' if `#items` ends without an event.
    */
   #readPortion(): string {
@@ -122,8 +124,8 @@ export class Cursor {
     return text;
   }
 
-  /** Starts a snapshot if the journal lacks a removal or action that was not read yet. */
-  #restartIfIncomplete(): void {
+  /** Starts a snapshot if an unread removal or action is not in the journal. */
+  #startSnapshotIfIncomplete(): void {
     const readUpTo = this.#readUpTo;
     const { journal, bootId } = this.#context;
     const isAccepted = (collection: Collection) => acceptsCollection(this.#filter, collection);
@@ -138,24 +140,24 @@ export class Cursor {
   *#changesAfter(sequence: number, knownUpTo: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.entriesAfter(sequence)) {
       const isIntroduced = this.#introduced.has(recordId(entry));
-      // The record's own first number as `knownUpTo` makes `kindOfEntry` treat the record as known, so that
-      // the client gets an `updated` event.
+      // An introduced record has its own first number as `recordKnownUpTo`. So `kindOfEntry` counts the
+      // record as known, and the client gets an `updated` event.
       const recordKnownUpTo = isIntroduced ? entry.firstSequence : knownUpTo;
       const item = this.#itemOf(entry, recordKnownUpTo, entry.sequence);
       if (item !== undefined) yield item;
       this.#noteIntroduction(entry, knownUpTo);
     }
-    // The next iteration reads the entries that arrive from now on. Its `knownUpTo` is `#itemsUpTo`, so it
-    // counts all earlier records as known without `#introduced`.
+    // The next call of `#changesAfter` reads the entries that arrive from now on. Its `knownUpTo` is
+    // `#itemsUpTo`, so it counts all earlier records as known without `#introduced`.
     this.#introduced.clear();
     this.#itemsUpTo = this.#context.journal.newestSequence;
     return undefined;
   }
 
   /**
-   * Only the last event of a snapshot has an id, so a client that loses the connection before this event
-   * gets the whole snapshot again. Each item is delayed until it is known whether another one
-   * follows, because the last one gets the id. Changes after `newest` come after the snapshot.
+   * Only the last event of a snapshot has an id, so a client that loses the connection before this event gets
+   * the whole snapshot again. Each item is delayed until it is known whether another item follows, because
+   * only the last item gets the id. Changes after `newest` come after the snapshot.
    */
   *#snapshot(readUpTo: number | undefined, newest: number): Generator<StreamItem, undefined> {
     this.#itemsUpTo = newest;
@@ -169,21 +171,23 @@ export class Cursor {
   }
 
   /**
-   * First come the removals and actions after `readUpTo`, or none if `readUpTo` is undefined. Then follow,
-   * for each backend: a mark, an event with the backend's detail if there is one, and the records. A mark is
-   * a `backend.updated` with the detail "snapshot". It makes the client forget this backend's records.
+   * The items come in this order:
+   * - the removals and actions after `readUpTo`, if `readUpTo` is defined
+   * - for each enabled child: a mark, an event with the child's detail if it has a detail, and its records
+   *
+   * A mark is a `backend.updated` with the detail "snapshot". It makes the client forget the child's records.
    */
   *#snapshotItems(readUpTo: number | undefined, newest: number): Iterable<StreamItem> {
     if (readUpTo !== undefined) yield* this.#removalsAndActions(readUpTo, newest);
-    for (const backend of this.#context.journal.records('backends')) {
-      const { backend: name, state, detail } = JSON.parse(backend.json) as BackendRecord;
-      const kind = kindOf('backend.updated', name);
-      // A mark is sent whatever the filter. Every child has a kind of `backend.updated`, so the condition is
+    for (const childEntry of this.#context.journal.records('backends')) {
+      const { backend: child, state, detail } = JSON.parse(childEntry.json) as BackendRecord;
+      const kind = kindOf('backend.updated', child);
+      // The filter does not apply to marks. Every child has a kind of `backend.updated`, so the condition is
       // only for the compiler.
-      if (kind !== undefined) yield { kind, json: backendData(name, state, 'snapshot'), upTo: undefined };
-      const detailItem = detail === undefined ? undefined : this.#itemOf(backend, newest);
+      if (kind !== undefined) yield { kind, json: backendData(child, state, 'snapshot'), upTo: undefined };
+      const detailItem = detail === undefined ? undefined : this.#itemOf(childEntry, newest);
       if (detailItem !== undefined) yield detailItem;
-      yield* this.#recordsOf(backend.key, newest);
+      yield* this.#recordsOf(childEntry.key, newest);
     }
   }
 
@@ -196,13 +200,13 @@ export class Cursor {
   }
 
   /**
-   * Records with `keeps` are in no snapshot (protocol/actor/collections.ts). A record that is newer than
-   * `newest` is a change after the snapshot.
+   * Records of collections with `keeps` are in no snapshot (protocol/actor/collections.ts). A record whose
+   * first sequence number is above `newest` comes after the snapshot, as a change.
    */
-  *#recordsOf(backend: string, newest: number): Iterable<StreamItem> {
+  *#recordsOf(child: string, newest: number): Iterable<StreamItem> {
     for (const collection of COLLECTION_NAMES) {
       const spec = COLLECTION_SPECS[collection];
-      if (spec.backend !== backend || spec.keeps !== undefined) continue;
+      if (spec.backend !== child || spec.keeps !== undefined) continue;
       for (const entry of this.#context.journal.records(collection)) {
         const isLater = entry.firstSequence > newest;
         const item = isLater ? undefined : this.#itemOf(this.#inSnapshot(entry), undefined);
@@ -212,9 +216,9 @@ export class Cursor {
   }
 
   /**
-   * The entry with the text that its record has in a snapshot. If its collection has `inSnapshots`, this
-   * text comes from another collection. For example, the run in `upgrade.info` gets the text of
-   * `upgrade.run`, which includes the progress.
+   * The entry with the text that a snapshot has for it. If the entry's collection has `inSnapshots`, this is
+   * the text of the record with the same key in that other collection, if there is one. For example, the run
+   * in `upgrade.info` gets the text of `upgrade.run`, which includes the progress.
    */
   #inSnapshot(entry: JournalEntry): JournalEntry {
     const { inSnapshots } = COLLECTION_SPECS[entry.collection];
@@ -229,9 +233,10 @@ export class Cursor {
   }
 
   /**
-   * Undefined if the filter keeps the entry back, or if the entry makes no event. `knownUpTo` only decides
-   * whether the event of a record is `added` or `updated`: if it is undefined, all records are new to the
-   * client. Removals, actions and backends have no `added` event, so any number will do for them.
+   * Undefined if the filter does not accept the entry, or if the entry makes no event. `knownUpTo` only
+   * decides whether the event of a record is `added` or `updated`. If `knownUpTo` is undefined, all records
+   * are new to the client. Removals, actions and backends have no `added` event, so `knownUpTo` has no effect
+   * on them.
    */
   #itemOf(entry: JournalEntry, knownUpTo: number | undefined, upTo?: number): StreamItem | undefined {
     const kind = kindOfEntry(entry, knownUpTo);

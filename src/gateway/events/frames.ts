@@ -14,7 +14,10 @@ import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { JournalEntry } from '../journal.js';
 import { DATA_MAX_BYTES, shortenedData, tracklistData } from './line-length.js';
 
-/** `retry:` is random in this range, so that not all clients reconnect at once after a restart. */
+/**
+ * `retry:` is random in this range. Otherwise all clients would reconnect at the same moment after a restart
+ * of the daemon.
+ */
 const RETRY_MIN_MS = 2000;
 const RETRY_MAX_MS = 5000;
 
@@ -24,11 +27,11 @@ const RETRY_MAX_MS = 5000;
 export interface EventKind {
   readonly type: EventType;
   readonly child: ChildName;
-  /** True if the data is an array, which may have several records; otherwise it is one record. */
+  /** True if the data is an array, which may have several records. */
   readonly isList: boolean;
 }
 
-/** The kinds that a stream has requested. Each kind is one object, so a look-up compares no texts. */
+/** The kinds that a client has selected. Each kind is one object, so a look-up compares no texts. */
 export type Filter = ReadonlySet<EventKind>;
 
 /** Levels do not come from the journal, so no collection has their kind. */
@@ -45,10 +48,10 @@ const KINDS_BY_TYPE = new Map(
   }),
 );
 
-/** `server.info` has no kind, because it is always sent, whatever the filter. */
+/** `server.info` has no kind, because no filter applies to it. */
 function kindsOf(type: EventType): readonly EventKind[] {
   if (type === LEVEL_EVENT) return [LEVEL_KIND];
-  // Collections that make events of one type have the same backend and shape, so the first one will do.
+  // Collections that make events of one type have the same backend and shape, so the first one is enough.
   const spec = ALL_SPECS.find(({ added, updated, removed }) => [added, updated, removed].includes(type));
   if (spec === undefined) return [];
   const owners = spec.backend === undefined ? CHILD_NAMES : [spec.backend];
@@ -63,15 +66,15 @@ export function filterOf(isSelected: (type: EventType, backend: ChildName) => bo
   return new Set(EVENT_KINDS.filter(({ type, child }) => isSelected(type, child)));
 }
 
-/** True if the filter has an event that the collection's records make. */
+/** True if the filter accepts any event of the collection. */
 export function acceptsCollection(filter: Filter, collection: Collection): boolean {
   const { added, updated, removed } = COLLECTION_SPECS[collection];
   return [...filter].some(({ type }) => [added, updated, removed].includes(type));
 }
 
 /**
- * Undefined if the change makes no event. The reader knows every record whose first sequence number is at
- * most `knownUpTo`, and none if `knownUpTo` is undefined.
+ * Undefined if the entry makes no event. The client knows every record whose first sequence number is at most
+ * `knownUpTo`. If `knownUpTo` is undefined, the client knows no record.
  */
 export function kindOfEntry(entry: JournalEntry, knownUpTo: number | undefined): EventKind | undefined {
   const { kind, collection, key, firstSequence } = entry;
@@ -89,7 +92,10 @@ export function eventDataOf(entry: JournalEntry, date: number): string {
   return Buffer.byteLength(data) <= DATA_MAX_BYTES ? data : shortenedData(entry.collection, data);
 }
 
-/** A removal's `json` is the record's last text. Only the removals of players and nodes have other data. */
+/**
+ * A removal's `json` is the record's last text. It is also the data of the removal's event, except for
+ * players and nodes.
+ */
 function wholeDataOf({ kind, collection, key, json }: JournalEntry, date: number): string {
   const { shape } = COLLECTION_SPECS[collection];
   switch (shape) {
@@ -115,8 +121,8 @@ export function backendData(backend: ChildName, state: BackendRecord['state'], d
 export const BYE_EVENT = frame('server.info', '"bye"');
 
 /**
- * The first lines of a stream. `chance` is a random number, 0 <= chance < 1. `unknownNames` are as the
- * client wrote them.
+ * The first lines of a stream. `chance` is a random number, 0 <= chance < 1. `unknownNames` are the names in
+ * the query that the daemon does not know.
  */
 export function firstLines(chance: number, unknownNames: readonly string[] = []): string {
   const commentLine =
@@ -140,8 +146,9 @@ export function frame(type: EventType, data: string, id?: string): string {
 }
 
 /**
- * The sequence number in an id, which is the daemon's `bootId`, a hyphen, and the number. Undefined for any
- * other text. At most 15 digits are accepted, because a larger number may be inexact.
+ * Returns the sequence number in an event id. An id is the daemon's `bootId`, a hyphen, and the number. The
+ * result is undefined for any other text. At most 15 digits are accepted, because a larger number may be
+ * inexact.
  */
 export function sequenceIn(id: string, bootId: string): number | undefined {
   const sequence = id.startsWith(`${bootId}-`) ? id.slice(bootId.length + 1) : '';

@@ -1,5 +1,5 @@
-// Frames each change of the journal once, and gives this text to every stream that keeps up and whose filter
-// accepts it. It does no I/O.
+// The hub makes the text of each event once, and passes it to every stream that keeps up and whose filter
+// accepts the event. It does no I/O.
 
 import type { Clock } from '../../host/clock.js';
 import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
@@ -21,7 +21,8 @@ import type { EventQuery } from './query.js';
 import { EventStream, type OpenStream, type TextSink } from './stream.js';
 
 /**
- * A write has several events only up to this size, because the rest of a refused write stays in user memory.
+ * Events share a write only up to this size, because text that the kernel does not accept stays in user
+ * memory.
  */
 const JOINED_MAX_BYTES = 64 * 1024;
 /** Keep-alives that are due within this time share one wake-up. */
@@ -45,14 +46,17 @@ export class EventHub {
   readonly #context: CursorContext;
   readonly #joiner: Joiner;
   readonly #streams = new Set<EventStream>();
-  /** One timer for the keep-alives of all streams, so that an idle node can sleep. Unset without streams. */
+  /**
+   * One timer for the keep-alives of all streams, so that an idle node wakes up rarely. Unset without
+   * streams.
+   */
   #wakeUp: { readonly dueAt: number; readonly cancel: () => void } | undefined;
   #closedSlow = 0;
   #published = 0;
   #onAllEnded: () => void = () => undefined;
   /**
-   * The sequence numbers of the newest call of `publish`: it delivers the changes after `before`, up to
-   * `after`. A stream that keeps up has received everything up to `before` in earlier calls.
+   * The newest call of `publish` delivers the changes after the sequence number `before`, up to `after`. A
+   * stream that keeps up has received everything up to `before` in earlier calls.
    */
   readonly #delivered = { before: 0, after: 0 };
 
@@ -63,12 +67,12 @@ export class EventHub {
     this.#joiner = new Joiner(bootId, DATA_MAX_BYTES);
   }
 
-  /** `date` is the time of the change, in milliseconds since the epoch. */
+  /** `date` is the time of the changes, in milliseconds since the epoch. */
   publish(entries: readonly JournalEntry[], date: number): void {
     this.#delivered.before = this.#delivered.after;
     this.#delivered.after = this.#options.journal.newestSequence;
     if (this.#streams.size === 0) return;
-    const readers: EventStream[] = [];
+    const readingStreams: EventStream[] = [];
     const unsent: FramedEvent[] = [];
     for (const entry of entries) {
       const kind = kindOfEntry(entry, this.#delivered.before);
@@ -77,16 +81,17 @@ export class EventHub {
         const event = this.#joiner.completedEvent(item);
         if (event !== undefined) unsent.push(event);
       } else if (entry.kind === 'removal') {
-        // The changes before this removal are sent now, because `#makeStreamsRead` makes the streams
-        // continue in the journal at this removal.
+        // The changes before this removal are sent now, because the streams of `#makeStreamsRead` read the
+        // journal from this removal on.
         this.#send(unsent.splice(0));
-        readers.push(...this.#makeStreamsRead(entry));
+        readingStreams.push(...this.#makeStreamsRead(entry));
       }
     }
     this.#send(unsent);
-    // `onWritable` makes a stream read the rest of `entries` from the journal. After that the stream keeps
-    // up again, and a later `#send` would deliver the same entries once more. So the readers come last.
-    for (const stream of readers) stream.onWritable();
+    // `onWritable` makes a stream read the rest of `entries` from the journal. After that the stream keeps up
+    // again, and a later `#send` would deliver the same entries once more. So `onWritable` is called after
+    // the last `#send`.
+    for (const stream of readingStreams) stream.onWritable();
   }
 
   /**
@@ -102,12 +107,13 @@ export class EventHub {
   }
 
   /**
-   * Sends `events`, and the event that the joiner has, to the streams that accept them. A client that reads
-   * the removal of a record, but not yet the record that replaces it, would take the record for gone. So each
-   * stream gets its events in one write, or in several if they exceed `JOINED_MAX_BYTES` together.
+   * Sends `events`, and the event that the joiner has, to the streams that accept them. The removal of a
+   * record may be followed by the record that replaces it. A client that has read only the removal would
+   * conclude that nothing replaces the record. So each stream gets its events in one write, or in several if
+   * they exceed `JOINED_MAX_BYTES` together.
    */
   #send(events: FramedEvent[]): void {
-    // The joiner still has the last event, because another change could have joined it.
+    // The joiner keeps the last event, because another item might join it.
     const lastEvent = this.#joiner.completedEvent(undefined);
     if (lastEvent !== undefined) events.push(lastEvent);
     this.#published += events.length;
@@ -172,8 +178,8 @@ export class EventHub {
   }
 
   /**
-   * Sends `bye` on every stream and ends it. Streams that have not accepted `bye` after `withinMs` are cut.
-   * Resolves when all have ended, and never rejects. Call it once.
+   * Sends `bye` on every stream, and ends the stream. If a client has not accepted `bye` after `withinMs`,
+   * its stream is cut. Resolves when all streams have ended, and never rejects. Call it once.
    */
   bye(withinMs: number): Promise<void> {
     this.#cancelWakeUp();
@@ -191,16 +197,17 @@ export class EventHub {
   }
 
   /**
-   * `closedSlow` counts streams that were closed because their consumer read too slowly. `published` counts
-   * the events that were published while a stream was open.
+   * `closedSlow` counts streams that were closed because their client read too slowly. `published` counts the
+   * events of the journal that were published while a stream was open.
    */
   stats(): { readonly open: number; readonly closedSlow: number; readonly published: number } {
     return { open: this.#streams.size, closedSlow: this.#closedSlow, published: this.#published };
   }
 
   /**
-   * Only an earlier time changes the timer. The timer stays when a stream's keep-alive is postponed, or when
-   * the stream ends. This costs one wake-up, but saves a change of the timer for each event.
+   * The timer changes only if `dueAt` is earlier than the timer's own time. The timer stays when a stream's
+   * keep-alive is postponed, or when one of several streams ends. This may cost one needless wake-up, but
+   * saves a change of the timer for each event.
    */
   #wakeBy(dueAt: number): void {
     if (this.#wakeUp !== undefined && this.#wakeUp.dueAt <= dueAt) return;

@@ -1,18 +1,22 @@
-// Joins consecutive items of one kind to one event, if events of this kind are lists and the event's line has
+// Joins consecutive items of one kind into one event, if events of this kind are lists and the event has
 // room. Pure.
 
 import { type EventKind, frame } from './frames.js';
 
 const COMMA_BYTES = 1;
 
+/** An item becomes an event, or one record in the list of an event. */
 export interface StreamItem {
   readonly kind: EventKind;
   readonly json: string;
-  /** After this item the client has everything up to this sequence number; undefined within a snapshot. */
+  /**
+   * After this item the client has everything up to this sequence number. Undefined for the items of a
+   * snapshot, except the last one.
+   */
   readonly upTo: number | undefined;
 }
 
-/** An event of one or more items. `upTo` is the last item's. */
+/** An event of one or more items. `upTo` is that of the last item. */
 export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
   readonly text: string;
   readonly bytes: number;
@@ -21,23 +25,23 @@ export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
 export class Joiner {
   readonly #bootId: string;
   readonly #maxBytes: number;
-  /** The last item of the event that is not complete yet; undefined if there is no such event. */
+  /** The last item of the incomplete event; undefined if there is no such event. */
   #lastItem: StreamItem | undefined;
-  /** The texts of all items of this event, with commas between them. */
+  /** The texts of all items of the incomplete event, with commas between them. */
   #data = '';
-  /** The size of `#data` if the event is a list, else 0. */
+  /** The size of `#data` if the incomplete event has a list, else 0. */
   #bytes = 0;
 
-  /** `maxBytes` limits the items of one event together. A longer item has an event of its own. */
+  /** Items are joined up to `maxBytes` in one event. A longer item has an event of its own. */
   constructor(bootId: string, maxBytes: number) {
     this.#bootId = bootId;
     this.#maxBytes = maxBytes;
   }
 
   /**
-   * Takes `item`, and returns the event of the items before it if that event is complete now. It is not
-   * complete, and undefined is returned, if `item` joins these items, or if there are none. After the last
-   * item, call the method with undefined to get the last event.
+   * Adds `item`. If `item` joins the incomplete event, the result is undefined. Otherwise `item` begins the
+   * next event, and the result is the event before it, or undefined if there is none. After the last item,
+   * call the method with undefined to get the last event.
    */
   completedEvent(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#lastItem;

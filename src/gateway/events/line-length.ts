@@ -5,27 +5,33 @@ import { capped } from '../../printable.js';
 import type { Collection } from '../../protocol/actor/collections.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 
-/** Clients on aiohttp before 3.14 end a stream at a line above 128 KiB. The bound stays 8 KiB below that. */
+/** Clients that use aiohttp before 3.14 end a stream at a line above 128 KiB. The limit is 8 KiB lower. */
 const LINE_MAX_BYTES = 120 * 1024;
 /** Besides the data, a line has the field's name, and brackets if it has a list of records. */
 const FIELD_BYTES = 'data: []'.length;
 export const DATA_MAX_BYTES = LINE_MAX_BYTES - FIELD_BYTES;
 
-/** The member that is left out first if a line would be too long. The `GET` of the record has it. */
+/**
+ * By collection: the member that is left out first if a line would be too long. The answer to the `GET` of
+ * the record has this member.
+ */
 const LEFT_OUT: Readonly<Partial<Record<Collection, string>>> = { 'upgrade.info': 'extra' };
 
 /**
  * These counts are tried in this order until the line is short enough. With the count 64, for example, a
- * record keeps 64 characters of each text, 64 items of each list, and 64 members of each object. Members
- * whose names have more than 64 characters are left out. Backends bound their records, so this is hardly
- * ever needed.
+ * record keeps at most 64 characters of each text, 64 items of each list, and 64 members of each object.
+ * Members whose names have more than 64 characters are left out. Backends limit the size of their records, so
+ * these counts are hardly ever needed.
  */
 const KEPT_COUNTS = [4096, 512, 64, 8];
 
-/** The part of a record that a line has room for. Call it only if `json` exceeds `DATA_MAX_BYTES`. */
+/**
+ * Returns the part of an event's data that a line has room for. Call it only if `json` exceeds
+ * `DATA_MAX_BYTES`.
+ */
 export function shortenedData(collection: Collection, json: string): string {
-  const record: Readonly<Record<string, unknown>> = JSON.parse(json);
-  const members = Object.entries(record).filter(([name]) => name !== LEFT_OUT[collection]);
+  const data: Readonly<Record<string, unknown>> = JSON.parse(json);
+  const members = Object.entries(data).filter(([name]) => name !== LEFT_OUT[collection]);
   const remaining = Object.fromEntries(members);
   let text = JSON.stringify(remaining);
   for (const keptCount of KEPT_COUNTS) {

@@ -6,7 +6,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { type Filter, filterOf } from './frames.js';
 
 const KEEPALIVE_S = { least: 10, most: 120, byDefault: 30 };
-/** The number of two or three digits in `30` or `30s`. */
+/** Finds the number in `30` or `30s`. The number must have two or three digits. */
 const SECONDS = /^([1-9]\d{1,2})s?$/;
 /** All names that `backend=` accepts. */
 const BACKEND_NAMES: readonly string[] = CHILD_NAMES.flatMap(acceptedNames);
@@ -15,15 +15,20 @@ export interface EventQuery {
   readonly filter: Filter;
   readonly keepaliveMs: number;
   readonly snapshot: boolean;
-  /** Names in `types`, `backend` and `exclude` that are unknown here, so they are ignored. */
+  /**
+   * Names in `types`, `backend` and `exclude` that this version of the daemon does not know. They are
+   * ignored.
+   */
   readonly unknownNames: readonly string[];
-  /** Unchecked: it may be unknown, expired or rubbish. */
+  /** Not checked: it may be from an earlier run of the daemon, too old, or no id at all. */
   readonly lastEventId?: string;
 }
 
 /**
  * `query` is the raw text behind the question mark. The error is one sentence for the client.
- * - Events that `types` or `backend` selects are sent, except those in `exclude`.
+ * - An event is selected by its name in `types`, or by its backend in `backend`. If both lists are absent,
+ *   all events are selected. Levels are an exception: only `types` selects them.
+ * - Selected events are sent, except those in `exclude`.
  * - If a list is repeated, all its names count. A list without names (`types=`) counts as absent.
  * - If all names in `types` and `backend` are unknown, only `server.info` and marks of snapshots are sent.
  * - A repeated `keepalive` or `snapshot` is ambiguous, so it is refused.
@@ -61,7 +66,10 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<E
   return success(lastEventId === undefined ? parsed : { ...parsed, lastEventId });
 }
 
-/** Undefined if the percent-encoding is bad. `URLSearchParams` alone would keep it as literal text. */
+/**
+ * Undefined if the percent-encoding is bad. Without the call of `decodeURIComponent`, `URLSearchParams` would
+ * keep bad encoding as literal text.
+ */
 function decodeParameters(query: string): URLSearchParams | undefined {
   try {
     decodeURIComponent(query);
@@ -72,8 +80,8 @@ function decodeParameters(query: string): URLSearchParams | undefined {
   }
 }
 
-function listedNames(parameters: URLSearchParams, list: string): readonly string[] | undefined {
-  const values = parameters.getAll(list).flatMap((value) => value.split(','));
+function listedNames(parameters: URLSearchParams, parameterName: string): readonly string[] | undefined {
+  const values = parameters.getAll(parameterName).flatMap((value) => value.split(','));
   const names = values.map((name) => name.trim()).filter((name) => name !== '');
   return names.length === 0 ? undefined : names;
 }

@@ -6,10 +6,10 @@ import type { Cursor } from './cursor.js';
 import { BYE_EVENT, type Filter } from './frames.js';
 
 /**
- * A client counts as too slow if it is lost at least this long after a refused write, because then
- * uWebSockets.js has probably aborted the response. It does so 8 to 12 s after the write, or after the
- * client has accepted a part of the text. The bound is less than 8 s, because the time that `onGone`
- * measures is too short if the event loop is late.
+ * After a refused write, uWebSockets.js aborts the response if the kernel accepts nothing for 8 to 12 s. So a
+ * client counts as too slow if its connection is lost after the kernel has accepted nothing for at least this
+ * time. The limit is less than 8 s, because the time that `onGone` measures is too short if the event loop is
+ * late.
  */
 const ABORTED_AFTER_MS = 7000;
 
@@ -33,15 +33,18 @@ export interface OpenStream {
   onWritable(): void;
   /** Called after a refused write, when a part of it has been accepted. */
   onProgress(): void;
-  /** The peer has disconnected; the sink must not be used any more. */
+  /**
+   * Called when the client has disconnected, or the connection was cut. The sink must not be used any more.
+   */
   onGone(): void;
 }
 
 /**
  * - `flowing`: every event is written at once.
  * - `behind`: a write was refused, or the cursor has not caught up.
- * - `leaving`: like `behind`, and `bye` follows.
- * - `ending`: `bye` is written but not yet accepted.
+ * - `leaving`: like `behind`, but `bye` follows when the cursor has caught up.
+ * - `ending`: `bye` is written, but not yet accepted.
+ * - `closed`: the stream has ended, was cut, or has lost its client.
  */
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
@@ -79,12 +82,12 @@ export class EventStream implements OpenStream {
     this.#refusedAt = this.#lastEventAt;
   }
 
-  /** The time of the next keep-alive, if nothing is sent before. */
+  /** The time of the next keep-alive, if no event except levels is sent before. */
   get keepAliveDueAt(): number {
     return this.#lastEventAt + this.#options.keepaliveMs;
   }
 
-  /** Writes the first lines, then what `cursor` reads, as far as the client accepts it. */
+  /** Writes the first lines, and then the portions of `cursor`, until a write is refused. */
   start(firstLines: string, cursor: Cursor): void {
     this.#state = 'behind';
     this.#cursor = cursor;
@@ -92,8 +95,9 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Writes the text of one or more events at the monotonic time `now`. A stream that is behind reads them
-   * from the journal later. `upTo` is the sequence number that the client reaches with the last of them.
+   * Writes the text of one or more events at the monotonic time `now`. A stream that is behind does not write
+   * it, because it reads the events from the journal later. `upTo` is the sequence number that the client
+   * reaches with the last of these events.
    */
   deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
@@ -104,9 +108,9 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Makes the stream read the journal after `readUpTo`, because a removal has no event. Returns true if the
-   * caller must call `onWritable` afterwards. A stream that is behind reads the journal anyway, so the
-   * result is false.
+   * Called when a removal makes no event: the stream then reads the journal after `readUpTo`. Returns true if
+   * the caller must call `onWritable` afterwards. Returns false for a stream that is behind, because such a
+   * stream reads the journal anyway.
    */
   fallBackTo(readUpTo: number): boolean {
     if (this.#state !== 'flowing') return false;
@@ -120,7 +124,7 @@ export class EventStream implements OpenStream {
     else if (this.#state === 'behind') this.#unsentLevel = text;
   }
 
-  /** Sends "love". A client that is behind has bytes pending, so it needs no event. */
+  /** Sends "love". A client that is behind needs no "love", because earlier bytes are still unsent. */
   keepAlive(): void {
     this.#lastEventAt = this.#options.clock.monotonic();
     if (this.#state === 'flowing') this.#writeEvent(this.#options.love());
@@ -151,8 +155,8 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * An abort by uWebSockets.js looks like a peer that disconnects. So a stream counts as too slow if it is
-   * lost when the abort is due.
+   * An abort by uWebSockets.js looks like a disconnect of the client. So a stream that is behind counts as
+   * too slow if it is lost when an abort is due.
    */
   onGone(): void {
     const refusedForMs = this.#options.clock.monotonic() - this.#refusedAt;
@@ -172,7 +176,10 @@ export class EventStream implements OpenStream {
     this.#flowOrEnd();
   }
 
-  /** Goes on after the cursor: `behind` becomes `flowing`, and `leaving` becomes `ending`, then `closed`. */
+  /**
+   * Called when nothing is left to write: `behind` becomes `flowing`, `leaving` becomes `ending`, and
+   * `ending` becomes `closed`.
+   */
   #flowOrEnd(): void {
     this.#cursor = undefined;
     if (this.#state === 'behind') this.#state = 'flowing';
@@ -189,7 +196,7 @@ export class EventStream implements OpenStream {
 
   /**
    * Writes, and postpones the keep-alive. True if more may be written now: the write was accepted, and the
-   * peer is still there.
+   * client is still there.
    */
   #writeEvent(text: string): boolean {
     this.#lastEventAt = this.#options.clock.monotonic();

@@ -1,6 +1,6 @@
-// The page's texts in English. Every other language must have the same keys
-// (test/page/address-and-texts.test.ts). A text that is missing nevertheless is shown in English. `{name}`
-// is a placeholder.
+// The page's texts in English. A word in braces, such as `{name}`, is a placeholder for a value. All other
+// languages must have the same keys, and the same placeholders in the text of each key
+// (test/page/address-and-texts.test.ts).
 
 export const ENGLISH = {
   connecting: 'Connecting',
@@ -232,5 +232,5 @@ export const ENGLISH = {
 
 export type TextKey = keyof typeof ENGLISH;
 
-/** The texts of a language. A text that is missing here is shown in English. */
+/** The texts of one language. If a key is absent, the page uses the English text. */
 export type Texts = Readonly<Partial<Record<TextKey, string>>>;
