@@ -7,13 +7,13 @@ export interface Control<T> {
   readonly known: T;
   /**
    * The value that is displayed instead of `known`. The user has set it, or it was displayed when the user
-   * grabbed the control. It is dropped when the node refuses it. A settling control (`isSettling`) drops it
-   * when the node reports it, or after `SETTLE_MS`.
+   * grabbed the control. It is dropped when the node refuses it, but never under the finger. A settling
+   * control (`isSettling`) drops it when the node reports it, or after `SETTLE_MS`.
    */
   readonly desired?: T | undefined;
   /** The value of the open request. */
   readonly sent?: T | undefined;
-  /** True while the user moves the control. Until the release, no report of the node drops `desired`. */
+  /** True while the user moves the control. Until the release, nothing drops `desired`. */
   readonly isGrabbed?: boolean;
 }
 
@@ -58,7 +58,8 @@ export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Sa
       // The user may have set a newer value during the request. It is sent now, even after a refusal.
       const hasNewer = desired !== undefined && sent !== undefined && !same(desired, sent);
       if (hasNewer) return { ...control, sent: desired };
-      const remaining = input.kind === 'refused' ? undefined : desired;
+      const isTakenBack = input.kind === 'refused' && !control.isGrabbed;
+      const remaining = isTakenBack ? undefined : desired;
       return withoutReached({ ...control, sent: undefined, desired: remaining }, same);
     }
     case 'settled':

@@ -134,6 +134,18 @@ const ROWS: readonly Row[] = [
     sent: [0.6],
   },
   {
+    title: 'keeps a refused value under the finger, and takes it back after the release',
+    steps: [
+      [grab, 0.5],
+      [set(0.6), 0.6],
+      [refused, 0.6],
+      [known(0.4), 0.6],
+      [release, 0.6],
+      [settled, 0.4],
+    ],
+    sent: [0.6],
+  },
+  {
     title: 'still sends the last value after a refusal',
     steps: [
       [set(0.6), 0.6],
