@@ -48,7 +48,7 @@ const TEXTS: Texts = {
   tab_sound: 'Geluid',
   tab_node: 'Apparaat',
   needsYou: 'Vraagt aandacht',
-  upgradeHasFailed: 'De laatste upgrade is mislukt',
+  upgradeHasFailed: 'De laatste update is mislukt',
   dismiss: 'Sluiten',
   now: 'Speelt nu',
   nothingPlays: 'Er speelt niets',
