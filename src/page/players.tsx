@@ -1,4 +1,4 @@
-// Draws the media players: the current player large, with its cover, and each other player as a row.
+// Draws the media players: the current player as a large card, and each other player as a row.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord, StreamedTracklist } from '../client/client.js';
@@ -61,7 +61,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
                 <ForeignText class="quiet">{player.identity}</ForeignText>
               </>
             ) : null}
-            {/* While nothing plays, the card names the apps with which a person can play on this node. */}
+            {/* If there is no track, and no stream plays, the card names the apps that can play here. */}
             {hasTrack(player) || isSounding(state) ? null : <Receivers state={state} />}
           </div>
           <PositionBar player={player} />
@@ -93,7 +93,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
   );
 }
 
-/** The button is always there, so that it stays in its place when players begin or stop. */
+/** Draws the button even while it is disabled, so that it keeps its place when players start or stop. */
 function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   const node = useNode();
   // If only one player plays, its own button silences it.
@@ -146,8 +146,8 @@ function PlayerRow({ player, tracklist, state }: PlayerProps) {
 type TransportProps = Parameters<typeof TransportButtons>[0];
 
 /**
- * The place of an absent shuffle or loop stays free, so that the play button stays in the middle. Only the
- * stop button of a player that cannot pause moves the play button aside.
+ * The place of a missing shuffle or loop button stays free, so that the play button stays in the middle. A
+ * player that cannot pause has a stop button, too. This button moves the play button out of the middle.
  */
 function Transport({ player, label, isWithoutPlay = false }: TransportProps) {
   const node = useNode();
@@ -177,17 +177,17 @@ type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTrackl
 function Tracklist({ player, tracklist }: TracklistProps) {
   const [isOpen, setOpen] = useState(false);
   const { tracks, truncated = false } = tracklist;
-  const name = translate('tracks', { count: truncated ? `${tracks.length}+` : tracks.length });
+  const text = translate('tracks', { count: truncated ? `${tracks.length}+` : tracks.length });
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={translate('labelWithName', { what: name, name: player.identity })}>{name}</summary>
-      {/* Without the key, the next large player would get the tracks and removals of the previous one. */}
+      <summary aria-label={translate('labelWithName', { what: text, name: player.identity })}>{text}</summary>
+      {/* Without the key, a new large player would get the previous one's tracks and unfinished removals. */}
       {isOpen ? <Late key={player.bus_name} part={TRACKS} props={{ player, tracklist }} /> : null}
     </details>
   );
 }
 
-/** The tracklist, and the rarely needed controls: the player's own volume, stop, and its streams. */
+/** Draws the tracklist, and the rarely needed parts: the player's own volume, stop button and streams. */
 function PlayerMore({ player, tracklist, state }: PlayerProps) {
   const node = useNode();
   const { bus_name, identity, volume = 0 } = player;

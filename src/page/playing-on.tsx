@@ -47,14 +47,14 @@ function OutputButton({ output, outputs }: Pick<NodeState, 'outputs'> & { readon
   );
 }
 
-/** A node without sound has no sleep record. */
+/** Draws nothing on a node without the audio backend, because such a node has no sleep record. */
 function SleepButton({ sleep, players }: Pick<NodeState, 'sleep' | 'players'>) {
   const live = useLive();
   const mayChange = useMayChange();
   const [isOpen, setOpen] = useState(false);
   useTicks(TICK_MS, sleep?.active === true);
   if (sleep === undefined || !mayChange) return null;
-  // Without `until`, `minutes` is `NaN`. No text contains it then, because `active` is false.
+  // If the sleep timer is off, `until` is undefined and `minutes` is `NaN`. Then no text contains `minutes`.
   const leftMs = Date.parse(sleep.until ?? '') - live.nodeTime();
   const minutes = Math.max(0, Math.ceil(leftMs / MINUTE_MS));
   const text = translate(sleep.active ? 'sleepIn' : 'sleep', { minutes });

@@ -13,7 +13,10 @@ const DOCUMENT_TIMEOUT_MS = 15_000;
 /** A visible page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 5000;
 const RELOAD_CHECK_MS = 1000;
-/** These slices change up to ten times a second. Only the meters draw them, so `draw` is not called. */
+/**
+ * These slices change up to ten times a second. Only the meters draw them, so the rest of the page is not
+ * drawn again.
+ */
 const LEVEL_SLICES: readonly Slice[] = ['levels', 'inputLevels'];
 
 export class Presence {
@@ -24,26 +27,30 @@ export class Presence {
   #isAnswering = true;
   /** True if the node has a newer page than this one. */
   isOutdated = false;
-  /** The reason that the node has announced for its absence; undefined once the node is back. */
+  /**
+   * The last reason that the node has announced for an absence. It is undefined before the first
+   * announcement, and after the node's return.
+   */
   absence: AnnouncedAbsence | undefined;
-  /** The connection's status before the change that `onChange` handles. */
+  /** The connection's status at the previous change of the node's state. */
   #previousStatus = 'connecting';
-  #wasLive = false;
+  /** True once the connection has been live. */
+  #hasBeenLive = false;
 
-  /** Calls `draw` at each change except those of levels. Lives as long as the page. */
+  /** Calls `draw` at each change, unless only levels have changed. A `Presence` lives as long as the page. */
   constructor(node: Tonearm, draw: () => void) {
     this.#node = node;
     this.#draw = draw;
     this.live = new SharedLive(node, ownScript(), {
-      // A hidden page must not cost the node anything.
+      // A hidden page displays no levels, so the node does not measure them for it.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
         // The status `live` may be reported several times in a row. Only the first of these reports counts.
         const isNewlyLive = status === 'live' && this.#previousStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
         // A page that is live for the first time has just been loaded, so there is no newer page.
-        if (isNewlyLive && this.#wasLive) void this.loadNewerPage();
-        if (isNewlyLive) this.#wasLive = true;
+        if (isNewlyLive && this.#hasBeenLive) void this.loadNewerPage();
+        if (isNewlyLive) this.#hasBeenLive = true;
         this.#previousStatus = status;
         if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
       },
@@ -118,14 +125,14 @@ export class Presence {
 }
 
 /**
- * The address of this page's script. It contains the node's origin and a hash of the content, so it is
- * different for each node and each version.
+ * Returns the address of this page's script. The address contains the node's origin and a hash of the
+ * script, so it is different for each node and each version.
  */
 export function ownScript(): string {
   return document.querySelector<HTMLScriptElement>('script[src]')?.src ?? '';
 }
 
-/** Resolves with true if the node's document names another script, which is that of another version. */
+/** Resolves with true if the node's document names another script. The node then has another version. */
 async function namesOtherScript(node: Tonearm): Promise<boolean> {
   // The document contains this relative address, not the full one that `ownScript` returns.
   const relativeAddress = document.querySelector('script[src]')?.getAttribute('src') ?? '';

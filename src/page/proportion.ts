@@ -1,5 +1,5 @@
-// Decides the volume of each room when one slider moves them all. The rooms keep their proportion to each
-// other, also if the slider goes to 0 and back. Pure.
+// Decides the volume of each room when one slider changes the volumes of all rooms. The volumes keep their
+// proportion to each other, even if the slider goes to 0 and back. Pure.
 
 export interface RoomVolume {
   readonly key: string;
@@ -11,9 +11,9 @@ export interface RoomVolume {
 
 export interface Proportion {
   /**
-   * The volume that the room had before the slider moved, or that somebody else has set since then. The
-   * rooms keep the proportion of their bases. If all rooms were at 0, each base is the first volume that the
-   * slider has set.
+   * The volume that the room had before the slider first moved, or that somebody else has set since then.
+   * The rooms keep the proportion of their bases. If all rooms were at 0, each base is the first volume that
+   * the slider has set.
    */
   readonly base: number;
   /** The volume to which the slider has set the room last. */
@@ -24,7 +24,7 @@ export type Proportions = ReadonlyMap<string, Proportion>;
 
 /**
  * Volumes count as equal if they differ by less than this. The node rounds to two decimals, so it may report
- * a volume that differs by 0.005 from the one that was set.
+ * a volume that differs by up to 0.005 from the one that was set.
  */
 const SAME_WITHIN = 0.006;
 
@@ -34,9 +34,10 @@ export function loudest(rooms: readonly RoomVolume[]): number {
 }
 
 /**
- * Returns the proportions with which the room with the highest base gets `volume`. For example, if `volume`
- * is 0.6, rooms with the bases 0.2 and 0.4 get 0.3 and 0.6. No room gets more than its own limit. If all
- * bases are 0, all rooms get the same volume.
+ * Returns the new proportions when the slider moves to `volume`. The room with the highest base gets
+ * `volume`, and the others get volumes in proportion. For example, if `volume` is 0.6, rooms with the bases
+ * 0.2 and 0.4 get 0.3 and 0.6. No room gets more than its own limit. If all bases are 0, all rooms get the
+ * same volume.
  *
  * `previous` is the result of the last call. If somebody else has set a room since then, the room's volume
  * is its new base.

@@ -1,5 +1,5 @@
-// Keeps the live connection to another node of the house, at its first address that answers. Decides why
-// there is no connection.
+// Keeps the live connection to another node of the house. After a failure, moves the connection to the node's
+// first address that answers. Decides why there is no connection.
 
 import type { EventName, NodeRecord, NodeState } from '../client/client.js';
 import { tonearm } from '../client/client.js';
@@ -44,8 +44,8 @@ export function nodeUrls({ addresses, host, port, path }: NodeRecord): readonly 
 }
 
 /**
- * True for an http address on a page that came by https. In most browsers a request to such an address fails
- * as if nobody answered.
+ * True if the URL is http, but this page came by https. In most browsers a request to such a URL fails as if
+ * nobody answered.
  */
 const isMixedContent = (url: string): boolean =>
   location.origin.startsWith('https:') && url.startsWith('http:');
@@ -94,7 +94,7 @@ export class RoomConnection {
     return this.#url;
   }
 
-  /** True if the node has let the page in at the present URL, so that there is a state to show. */
+  /** True if the node has sent its state from the present URL. */
   get hasState(): boolean {
     return this.#live.state.backends.size > 0;
   }
@@ -115,15 +115,15 @@ export class RoomConnection {
     if (this.#isShut) return 'shut';
     // A connection has a `problem` after an attempt that has failed.
     if (connection.problem === undefined && connection.status === 'connecting') return 'connecting';
-    // If the browser refused this address, there would be no state. So a node with a state is only away.
+    // If the browser refused this URL, there would be no state. So a node with a state is away, not shut.
     return isMixedContent(this.#url) && !this.hasState ? 'shut' : 'away';
   }
 
   /**
    * True if this page's policy blocks all URLs of the node. After the node has moved to a new address, it is
    * enough that the policy blocks the URL that is used now. The policy may still allow the URL with the
-   * node's name below `.local`, because this name stays the same. That URL does not count, because not every
-   * device finds such a name.
+   * node's `.local` name, because this name stays the same. That URL does not count, because not every
+   * device can find such a name.
    */
   get #isBlocked(): boolean {
     const isUrlBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');
@@ -131,12 +131,15 @@ export class RoomConnection {
     return (hasMoved && isUrlBlocked(this.#url)) || this.#urls.every(isUrlBlocked);
   }
 
-  /** Connects to the first URL of the newest `record`, if the record no longer has the present URL. */
+  /**
+   * Notes the URLs and the path of the newest `record`. If the record no longer has the present URL, connects
+   * to the record's first URL.
+   */
   update(record: NodeRecord): void {
     const urls = nodeUrls(record);
     this.#path = record.path;
-    const areSame = String(urls) === String(this.#urls);
-    if (areSame) return;
+    const areUrlsSame = String(urls) === String(this.#urls);
+    if (areUrlsSame) return;
     this.#urls = urls;
     if (!urls.includes(this.#url)) this.#moveTo(urls[0] ?? '');
   }
@@ -189,16 +192,16 @@ export class RoomConnection {
     const answers = await Promise.all(urls.map(isAnswering));
     this.#isProbing = false;
     const { status } = this.#live.state.connection;
-    const isOutdated = this.#isClosed || urls !== this.#urls || status === 'live';
-    if (isOutdated) return;
-    const answering = urls.find((_, index) => answers[index]);
-    if (answering !== undefined && answering !== this.#url) {
-      this.#moveTo(answering);
+    const isProbeOutdated = this.#isClosed || urls !== this.#urls || status === 'live';
+    if (isProbeOutdated) return;
+    const answeringUrl = urls.find((_, index) => answers[index]);
+    if (answeringUrl !== undefined && answeringUrl !== this.#url) {
+      this.#moveTo(answeringUrl);
       return;
     }
-    // Something answers, but the attempt has failed. If this connection was live before, its status is
-    // `lost`, and the node is probably only starting again. Otherwise the node does not let this page in.
-    this.#isShut = answering !== undefined && status === 'connecting';
+    // If the present URL answers although the attempt has failed, the node does not let this page in. But if
+    // the connection was live before, its status is `lost`, and the node is probably starting again.
+    this.#isShut = answeringUrl !== undefined && status === 'connecting';
     this.#draw();
   }
 }

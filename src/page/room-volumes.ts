@@ -28,7 +28,7 @@ class VolumeSender {
   /** True while the room's record may still lack the last volume that was sent. */
   get #isSettling(): boolean {
     // If the device's clock was set back after the request, the difference may be negative for hours.
-    // Without `Math.abs`, this would count as settling.
+    // Without `Math.abs`, the sender would be settling for hours.
     return this.#sending !== undefined || Math.abs(Date.now() - this.#sendingEndedAt) < SETTLE_MS;
   }
 
@@ -84,8 +84,8 @@ export class RoomVolumes {
   }
 
   /**
-   * Returns the room with the volume that was set here last, if the room's record may still have an older
-   * one. Without this, the older volume would count as somebody else's change.
+   * Returns the room with its newest volume: the volume of its record, or, if the record may be outdated, the
+   * volume that was set here last. An outdated volume would count as somebody else's change.
    */
   #withNewestVolume(room: RoomVolume): RoomVolume {
     const lastSet = this.#proportions.get(room.key)?.lastSet;

@@ -1,4 +1,5 @@
-// Draws one room of the house, with a link to its page. Shows why a room cannot be controlled.
+// Draws the card of one room, with a link to the page of the room's node. If the room cannot be controlled,
+// the card says why.
 
 import type { NodeState } from '../client/client.js';
 import { translate } from './language.js';
@@ -40,7 +41,7 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
               />
             )}
           </div>
-          {isKnown ? <RoomVolumeRow state={state} output={output} name={label} /> : null}
+          {isKnown ? <RoomVolumeRow state={state} output={output} label={label} /> : null}
         </fieldset>
       </InRoom>
     </li>
@@ -60,12 +61,12 @@ function Playing({ state, player }: Pick<NamedRoom, 'player'> & { readonly state
 interface RoomVolumeRowProps extends Pick<NamedRoom, 'output'> {
   readonly state: NodeState;
   /** The label of the room. */
-  readonly name: string;
+  readonly label: string;
 }
 
-function RoomVolumeRow({ state, output, name }: RoomVolumeRowProps) {
+function RoomVolumeRow({ state, output, label }: RoomVolumeRowProps) {
   const awayAudio = awayBackend(state, 'audio');
   // The labels of the volume's controls name the room and not the output.
-  if (output !== undefined) return <OutputVolume output={{ ...output, label: name }} />;
+  if (output !== undefined) return <OutputVolume output={{ ...output, label }} />;
   return awayAudio === undefined ? null : <p class="quiet">{stateText(awayAudio.state)}</p>;
 }

@@ -31,15 +31,15 @@ interface SectionRow {
   readonly id: SectionId;
   readonly tab: TabId;
   readonly backend?: ChildName;
-  /** The late-loaded file that has this section; undefined for a section of the first load. */
+  /** The late-loaded file that contains this section; undefined if the section is loaded with the page. */
   readonly part?: LatePart<unknown>;
   /** Returns undefined until the part is loaded. */
   readonly content: () => Content<SectionState> | undefined;
 }
 
 /**
- * This is in the same file as `SOUND_TAB`. It is a part of its own, because it is drawn in the section of
- * the outputs, and that section does not wait for the file.
+ * This part comes from the same file as `SOUND_TAB`. It is a part of its own, because the section of the
+ * outputs draws it, and that section does not wait for `sound-tab.js`.
  */
 const PLAY_FROM_COMPUTER = new LatePart(async () => (await import('./sound-tab.js')).PlayFromComputer);
 const SOUND_TAB = new LatePart(() => import('./sound-tab.js'));
@@ -144,36 +144,36 @@ interface SectionsProps {
 }
 
 export function Sections({ state: pageState, only }: SectionsProps) {
-  // When an upgrade fails, the node forgets its last step, so the page remembers this step.
+  // When an upgrade fails, the node forgets the upgrade's last step, so the page remembers this step.
   const upgrade = useLastStep(pageState.upgrade);
-  // The folding is kept here and not in the section of the streams, which goes away with the sound server.
+  // The section of the streams goes away with the sound server, so the folding of this section is kept here.
   const streamsFolding = useState(false);
   const state = { ...pageState, upgrade, streamsFolding };
   const isSelected = ({ id }: SectionRow): boolean => only === undefined || only.has(id);
-  const displayed = SECTIONS.filter((row) => isSelected(row) && isDisplayed(state, row));
-  const isNeeded = (part: LatePart<unknown>): boolean => displayed.some((row) => row.part === part);
+  const displayedRows = SECTIONS.filter((row) => isSelected(row) && isDisplayed(state, row));
+  const isNeeded = (part: LatePart<unknown>): boolean => displayedRows.some((row) => row.part === part);
   usePart(SOUND_TAB, isNeeded(SOUND_TAB));
   usePart(NODE_TAB, isNeeded(NODE_TAB));
-  // A section that is still being loaded would move the sections below it, so these are not drawn yet. They
-  // do not wait for a section whose part has failed.
-  const firstLoading = displayed.findIndex(
+  // A section that is loaded late would move the sections below it. So they wait until it is loaded, or until
+  // loading it has failed.
+  const firstLoading = displayedRows.findIndex(
     ({ part, content }) => content() === undefined && part?.failures === 0,
   );
-  const loaded = firstLoading < 0 ? displayed : displayed.slice(0, firstLoading);
+  const loadedRows = firstLoading < 0 ? displayedRows : displayedRows.slice(0, firstLoading);
   // With 'last', each further section waits until the lists of the drawn sections are complete, because a
-  // list that grows would move it down.
+  // list that grows would move this section down.
   const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
-  const drawn = loaded.slice(0, drawnCount);
+  const drawnRows = loadedRows.slice(0, drawnCount);
   // With `only`, page.css draws the sections as if there were no columns. An empty column then takes no
-  // space, so all columns are drawn. The column of the node is then a plain one, because `only` allows no
-  // folding.
+  // space, so all columns are drawn.
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>
       {columns.map((tab) => {
-        const sections = drawn
-          .filter((section) => section.tab === tab)
+        const sections = drawnRows
+          .filter((row) => row.tab === tab)
           .map((row) => <Section key={row.id} row={row} state={state} />);
+        // With `only`, the column of the node cannot be folded, so it is a plain one.
         if (tab === 'node' && only === undefined)
           return (
             <NodeColumn key={tab} nodeFolding={state.nodeFolding}>
@@ -195,7 +195,7 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
   const SectionContent = content();
   const away = backend && awayBackend(state, backend);
   const hasMuteAll = id === 'outputs' && state.outputs.size > 1;
-  // The title of the section of outputs does not name the backend, so `Away` draws the backend's name.
+  // The title "Outputs" does not name the backend, so `Away` draws the backend's name.
   const backendName = id === 'outputs' ? translate('backend_audio') : undefined;
   return (
     <section class="section" id={id} aria-labelledby={`${id}-title`}>

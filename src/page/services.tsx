@@ -1,5 +1,5 @@
-// Draws the units of the user and of the system. The user's units can be started, stopped, restarted and
-// enabled. The system's units are only displayed.
+// Draws the units of the user and of the system. The user's units can be started, stopped, restarted, enabled
+// and disabled. The system's units are only displayed.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState, ServiceRecord } from '../client/client.js';
@@ -60,12 +60,12 @@ const STATES: Readonly<Record<NonNullable<ServiceRecord['active_state']>, Displa
   failed: { text: 'failed', tone: 'bad', verb: 'start' },
   // A unit may hang in this state, so it can be stopped.
   activating: { text: 'starting', tone: 'busy', verb: 'stop' },
-  // No command is possible, because it would wait until the unit has stopped.
+  // A command would wait until the unit has stopped, so no command is possible.
   deactivating: { text: 'stopping', tone: 'busy' },
   maintenance: { text: 'maintenance', tone: 'busy', verb: 'stop' },
 };
 
-/** The state that is displayed after a command until systemd reports the change. */
+/** The state that is displayed while a command is under way. */
 const DURING_COMMAND: Readonly<Record<Verb, DisplayedState>> = {
   start: STATES.activating,
   stop: STATES.deactivating,
@@ -188,8 +188,11 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const node = useNode();
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();
-  /** The answer to an older command is ignored, because a newer command may have cancelled the older one. */
-  const newest = useRef<UnitCommand | undefined>(undefined);
+  /**
+   * The newest command. The answer to an older command is ignored, because the newest command may have
+   * cancelled the older one.
+   */
+  const newestCommand = useRef<UnitCommand | undefined>(undefined);
   const latestState = useRef(active_state);
   latestState.current = active_state;
   const withTitle = { name: title };
@@ -200,26 +203,26 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
   const displayMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
-  // Systemd may report no change, so the known state is displayed again after this time.
+  // Systemd may report no change, so the known state is displayed again after `displayMs`.
   useLater(isAccepted ? displayMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
-    // After the answer, a new state of the unit is displayed at once. Only "Restarted" stays.
+    // After the answer to a start or a stop, a new state of the unit is displayed at once.
     if (isAccepted && !hasRestarted) setCommand(undefined);
   }, [active_state]);
   const run = (requested: Verb): void => {
     const stateBefore = active_state;
     const sent = { verb: requested, isAccepted: false };
-    newest.current = sent;
+    newestCommand.current = sent;
     setCommand(sent);
     const commands = { start: node.startUnit, stop: node.stopUnit, restart: node.restartUnit };
     const answer = commands[requested](scope, name).catch((error: unknown) => {
-      if (sent === newest.current) throw error;
+      if (sent === newestCommand.current) throw error;
     });
     void report(translate(FAILURE_TITLES[requested], withTitle), answer).then((isDone) => {
-      if (sent !== newest.current) return;
+      if (sent !== newestCommand.current) return;
       // Often the new state comes before the answer. Then there is nothing to wait for.
-      const hasReached = requested !== 'restart' && latestState.current !== stateBefore;
-      setCommand(isDone && !hasReached ? { verb: requested, isAccepted: true } : undefined);
+      const isEffectKnown = requested !== 'restart' && latestState.current !== stateBefore;
+      setCommand(isDone && !isEffectKnown ? { verb: requested, isAccepted: true } : undefined);
     });
   };
   const known = knownState(service);

@@ -1,5 +1,5 @@
 // Shares one live connection to a node among all tabs and frames of this page in a browser. One tab, the
-// holder, has the event stream and sends the others each change of the state.
+// holder, has the event stream. It sends each change of the state to the other tabs.
 
 import {
   type ConnectOptions,
@@ -14,11 +14,11 @@ import { drawing } from './drawing.js';
 import type { PageLive } from './node.js';
 import { Tabs } from './tabs.js';
 
-/** The holder sends the changed slices of the state, and the events of `RELAYED_EVENTS`. */
+/** The holder sends the changed slices (members) of the state, or one event of `RELAYED_EVENTS`. */
 type Update =
   | {
       readonly state: Partial<NodeState>;
-      /** By how many milliseconds this device's clock is ahead of the node's. */
+      /** The milliseconds by which this device's clock is ahead of the node's clock. */
       readonly aheadMs: number;
     }
   | { readonly event: NodeEvent };
@@ -27,13 +27,13 @@ type Update =
 const RELAYED_EVENTS: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
 /**
- * After a longer silence of the holder, another tab takes over. A holder with an open stream is never silent
- * for so long, because the stream brings an event every 10 s or sooner.
+ * If the holder is silent for longer than this, another tab takes over. A holder with an open stream is never
+ * silent for so long, because the stream brings an event every 10 s or sooner.
  */
 const SILENCE_MAX_MS = 20_000;
 /**
- * The same for a holder whose stream is lost. An attempt to connect fails every 45 s or sooner
- * (client/stream.ts), and the holder reports each failure to the others.
+ * The same limit for a holder whose stream is not open. An attempt to connect fails or succeeds every 45 s or
+ * sooner (client/stream.ts), and the holder reports this to the other tabs.
  */
 const SILENCE_WHILE_LOST_MAX_MS = 60_000;
 
@@ -43,18 +43,18 @@ type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEv
 export class SharedLive implements PageLive {
   readonly node: Tonearm;
   readonly #options: SharedOptions;
-  /** The value's type is `never` here, because each slice has values of another type. */
+  /** Each slice has its own type of value. A listener of any slice fits the parameter type `never`. */
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
   readonly #tabs: Tabs<Update>;
   readonly #closing = new AbortController();
   /** This tab's own connection, while the tab is the holder. */
   #ownConnection: Live | undefined;
   /**
-   * The state that this tab had when it became the holder. It stays on the page until the tab's own
+   * The state that this tab had when it became the holder. `#showOwn` uses this state until the tab's own
    * connection has received the whole state.
    */
   #inheritedState: NodeState | undefined;
-  /** True once another tab was noticed. No update is sent before that. */
+  /** True if this tab has noticed another tab. Before that, it sends no update. */
   #isShared = false;
   #hasLevels: boolean;
   #clockAheadMs = 0;
@@ -84,7 +84,7 @@ export class SharedLive implements PageLive {
     this.#tabs.enter();
     const { signal } = this.#closing;
     document.addEventListener('visibilitychange', () => this.#tabs.noteVisibility(), { signal });
-    // A browser may keep a page that was left, and may bring it back as it was.
+    // When the user leaves this page, the browser may keep it, and may bring it back unchanged later.
     addEventListener('pagehide', () => this.#leave(), { signal });
     const onShow = ({ persisted }: PageTransitionEvent): void => {
       if (persisted) this.#tabs.enter();
@@ -119,7 +119,7 @@ export class SharedLive implements PageLive {
 
   close(): void {
     this.#closing.abort();
-    // If this tab is the holder, `leave` calls `onYield`, which closes the tab's own connection.
+    // If this tab is the holder, `Tabs.leave` calls `onYield`, which closes the tab's own connection.
     this.#tabs.leave();
   }
 
@@ -144,8 +144,8 @@ export class SharedLive implements PageLive {
       ...this.#options,
       levels: this.#hasLevels,
       onChange: (state) => {
-        // A connection that this tab has closed reports the closing, which is no change of the node. The
-        // constant `connection` is set by then, because `connect` reports nothing before it returns.
+        // A connection also reports its own closing. This condition ignores that report, because the node
+        // has not changed. `connect` reports nothing before it returns, so `connection` is set here.
         if (connection === this.#ownConnection) this.#showOwn(state);
       },
       onEvent: (event) => {
@@ -166,8 +166,8 @@ export class SharedLive implements PageLive {
   /**
    * Shows the state of this tab's own connection. If the tab has just become the holder, the inherited state
    * stays until the connection has received a snapshot. If an attempt to connect fails before that, the
-   * inherited state is displayed as lost. After the snapshot, only the values that it lacks are inherited,
-   * until they are fetched.
+   * inherited state is displayed as lost. After the snapshot, only the values that the snapshot lacks are
+   * inherited, until the connection has fetched them.
    */
   #showOwn(state: NodeState): void {
     const inherited = this.#inheritedState;
@@ -176,8 +176,8 @@ export class SharedLive implements PageLive {
       return;
     }
     const { problem, since } = state.connection;
-    const hasState = state.backends.size > 0;
-    if (hasState) {
+    const hasSnapshot = state.backends.size > 0;
+    if (hasSnapshot) {
       if (hasFetchedAll(state)) this.#inheritedState = undefined;
       this.#show(withInherited(state, inherited));
     } else if (problem !== undefined) {
@@ -194,7 +194,7 @@ export class SharedLive implements PageLive {
     this.#clockAheadMs = update.aheadMs;
     const known = this.#state.connection;
     const received = update.state.connection ?? known;
-    // A new holder is connecting at first. Meanwhile the other tabs keep the connection that they know.
+    // A new holder is connecting at first. Meanwhile the other tabs keep the `connection` that they know.
     const isNewHolder = received.status === 'connecting' && known.status !== 'connecting';
     this.#show({ ...this.#state, ...update.state, connection: isNewHolder ? known : received });
   }
@@ -225,12 +225,12 @@ function channelNamed(name: string): BroadcastChannel | undefined {
   try {
     return new BroadcastChannel(name);
   } catch {
-    // Firefox refuses a channel to a frame that may store nothing.
+    // Firefox refuses a channel to a frame that is not allowed to store data.
     return undefined;
   }
 }
 
-/** True if a new connection has fetched all that its snapshot does not contain. */
+/** True if a new connection has fetched all values that its snapshot lacks. */
 function hasFetchedAll(state: NodeState): boolean {
   const { backends, server, power } = state;
   const hasPower = power !== undefined || !backends.has('power');
@@ -251,7 +251,7 @@ function withInherited(state: NodeState, inherited: NodeState): NodeState {
   };
 }
 
-/** A snapshot has no `can_check`, so a known `can_check` was fetched. */
+/** A snapshot has no `can_check`. If `can_check` is known, the connection has fetched it. */
 function hasFetchedUpgrade({ backends, upgrade }: NodeState): boolean {
   return upgrade?.can_check !== undefined || !backends.has('upgrade');
 }

@@ -22,7 +22,7 @@ export function Sheet({ title, onClose, children }: SheetProps) {
   const reportOnPage = useContext(Reporting);
   const { notices, report: reportInSheet, dismiss } = useNotices();
   const report: ReportFailure = async (failureTitle, work) => {
-    // This only waits for the end of `work`. The failure is handled by the report in the next line.
+    // This line only waits for the end of `work`. The next line reports a failure of `work`.
     await work.catch(() => undefined);
     return dialog.current === null ? reportOnPage(failureTitle, work) : reportInSheet(failureTitle, work);
   };

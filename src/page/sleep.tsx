@@ -24,11 +24,11 @@ interface SleepProps {
 export function Sleep({ title, sleep, players, onClose }: SleepProps) {
   const node = useNode();
   const live = useLive();
-  const playing = [...players.values()].filter(isPlaying);
-  // A radio station has no length, so the music cannot end with its track.
-  const player = playing.find((candidate) => lengthOf(candidate) > 0);
-  const endWithTrackOf = (playerOfTrack: PlayerRecord) => {
-    const minutes = minutesToFade(playerOfTrack, live.nodeTime());
+  const playingPlayers = [...players.values()].filter(isPlaying);
+  // The end of a track is known only if the track has a length. A radio station has no length.
+  const playerWithLength = playingPlayers.find((player) => lengthOf(player) > 0);
+  const endWithTrackOf = (player: PlayerRecord) => {
+    const minutes = minutesToFade(player, live.nodeTime());
     return node.startSleep({ minutes });
   };
   return (
@@ -39,8 +39,8 @@ export function Sleep({ title, sleep, players, onClose }: SleepProps) {
             {translate('sleepMinutes', { minutes })}
           </ActionButton>
         ))}
-        {player === undefined ? null : (
-          <ActionButton send={() => endWithTrackOf(player)}>{translate('sleepTrack')}</ActionButton>
+        {playerWithLength === undefined ? null : (
+          <ActionButton send={() => endWithTrackOf(playerWithLength)}>{translate('sleepTrack')}</ActionButton>
         )}
         {sleep.active ? (
           <ActionButton send={() => node.stopSleep()}>{translate('sleepStop')}</ActionButton>
@@ -50,7 +50,7 @@ export function Sleep({ title, sleep, players, onClose }: SleepProps) {
   );
 }
 
-/** The minutes until the fade must begin, so that it ends with the track. */
+/** Returns the minutes until the fade must begin, so that the fade ends with the track. */
 function minutesToFade(player: PlayerRecord, now: number): number {
   const leftUs = lengthOf(player) - (positionOf(player, now) ?? 0);
   // A player that reports no rate, or a rate of 0, counts as playing at the usual speed.

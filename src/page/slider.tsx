@@ -26,25 +26,25 @@ interface SliderProps {
   readonly isDim?: boolean;
   /** True if the value changes all the time. A screen reader must announce such a value only on request. */
   readonly movesByItself?: boolean;
-  /** The change of the value per arrow key and per notch of the wheel; one step by default. */
+  /** Returns the change of the value per arrow key and per notch of the wheel. The default is one `step`. */
   readonly keyStep?: () => number;
   /** True if a mouse wheel changes the value. Otherwise the wheel scrolls the page. */
   readonly hasWheel?: boolean;
   /**
-   * True if no values in between are set: a drag sets only its last value, and a tap sets its value in one
-   * step. The position in a track needs this, because the music would jump at each value in between.
+   * True if a drag, a tap or a key sets only its last value, and no values in between. The position in a
+   * track needs this, because the music would jump at each value in between.
    */
   readonly setsOnRelease?: boolean;
   /** Identifies what the slider is about, such as a track. If it changes, a gesture ends without a value. */
   readonly subjectId?: string;
 }
 
-/** The largest upward step of a tap, as a part of the range. A larger one would make a sudden loud sound. */
+/** The largest single rise of a tap, as a part of the range. A larger rise would make a sudden loud sound. */
 const RISE_MAX_PART = 0.1;
-/** The least time between two upward steps of a tap. A tap through the whole range takes about a second. */
+/** The least time between two rises of a tap. A tap through the whole range takes about a second. */
 const RISE_MS = 95;
 
-/** Draws only a bar with its text if the node may not be changed. */
+/** If the node may not be changed, only a bar with its text is drawn. */
 export function Slider(props: SliderProps) {
   return useMayChange() ? <ChangeableSlider {...props} /> : <ReadOnlySlider {...props} />;
 }
@@ -115,10 +115,10 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // A key moves the native slider from the step that the native slider has. While the value moves
-            // by itself, this is the announced step, which may be outdated, so the current step replaces it.
-            // If the native slider has another step than the announced one, an earlier key has set that step
-            // since the last drawing, and this key goes on from that step.
+            // The key will move the native slider from its own step. While the value moves by itself, this
+            // is the announced step, which may be outdated, so the current step replaces it. But if the
+            // native slider has another step than the announced one, an earlier key has set that step since
+            // the last drawing, and this key goes on from that step.
             const hasAnnouncedStep = field.valueAsNumber === announcedStep;
             if (isMovingByItself && hasAnnouncedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
@@ -147,23 +147,23 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
 type StepsProps = Pick<SliderProps, 'label' | 'value' | 'send' | 'setsOnRelease'> &
   Readonly<{ min: number; max: number; step: number }>;
 
-/** The slider's value, counted in whole steps from its minimum, as the native slider counts. */
+/** Counts the slider's value in whole steps from its minimum, as the native slider does. */
 function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsProps) {
   // The node rounds its values, so it may report a value that is half a step away from the one that was set.
   const isSameStep = (a: number, b: number): boolean => Math.abs(a - b) < step * 0.6;
   const control = useControl(value, send, couldNotSet(label), isSameStep);
-  /** The step that a movement has reached. It is displayed, but is sent only when the movement ends. */
+  /** With `setsOnRelease`, the step that a movement has reached. It is displayed, but is not sent yet. */
   const [preview, setPreview] = useState<number>();
   const maxStep = Math.round((max - min) / step);
   // Without `toFixed`, 3 * 0.1 would be sent as 0.30000000000000004.
-  const valueAt = (steps: number): number => Number((min + steps * step).toFixed(4));
+  const valueAt = (stepCount: number): number => Number((min + stepCount * step).toFixed(4));
   const displayed = preview === undefined ? control.displayed : valueAt(preview);
   const stepOf = (steppedValue: number): number => Math.round((steppedValue - min) / step);
-  const setStep = (steps: number): void => control.set(valueAt(steps));
+  const setStep = (stepCount: number): void => control.set(valueAt(stepCount));
   return {
     displayed,
     currentStep: stepOf(displayed),
-    /** The step after the last request; undefined while a request is pending. */
+    /** The newest step, even if it is not drawn yet; undefined while a request is pending. */
     settledStep: (): number | undefined => {
       const settledValue = control.settledValue();
       return settledValue === undefined ? undefined : stepOf(settledValue);
@@ -172,11 +172,11 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
     stepAt: (position: number): number => Math.round(position * maxStep),
     isPreview: preview !== undefined,
     set: setStep,
-    /** Sets a step while a movement goes on. */
+    /** Sets a step during a movement. With `setsOnRelease`, only displays it. */
     setWhileMoving: setsOnRelease ? setPreview : setStep,
     /** Sets the last step of a movement. */
-    finish: (steps: number): void => {
-      setStep(steps);
+    finish: (stepCount: number): void => {
+      setStep(stepCount);
       setPreview(undefined);
     },
     // With `setsOnRelease`, a drag displays the preview, so the control is not grabbed. A grabbed control
@@ -199,9 +199,10 @@ function SliderText({ value, text, ends }: Pick<SliderProps, 'value' | 'text' | 
 }
 
 /**
- * The step to set after a key has moved the native slider. A move by one step comes from an arrow key, and
- * becomes a move by `stepsPerKey`. For example, if this is 5, a move from 20 to 21 becomes one to 25. The
- * direction stays that of the browser, which knows scripts from right to left.
+ * Returns the step to set after a key has moved the native slider. A move by one step comes from an arrow
+ * key, and becomes a move by `stepsPerKey`. For example, if `stepsPerKey` is 5, a move from 20 to 21 becomes
+ * a move from 20 to 25. All other moves stay the same. The browser decides the direction, because it knows
+ * scripts from right to left.
  */
 function stepAfterKey(before: number | undefined, after: number, stepsPerKey: number): number {
   if (before === undefined || Math.abs(after - before) !== 1) return after;
@@ -209,17 +210,17 @@ function stepAfterKey(before: number | undefined, after: number, stepsPerKey: nu
 }
 
 /**
- * The step that screen readers announce. While the slider moves by itself, this stays the step that the
- * slider had when it got the focus.
+ * Returns the step that screen readers announce. While a slider that moves by itself has the focus, the
+ * result is the step that the slider had when it got the focus.
  */
 function useAnnouncedStep(
   input: { readonly current: Element | null },
   step: number,
-  movesByItself: boolean,
+  isMovingByItself: boolean,
 ): number {
   const announcedStep = useRef(step);
   const hasFocus = input.current !== null && input.current === document.activeElement;
-  if (!movesByItself || !hasFocus) announcedStep.current = step;
+  if (!isMovingByItself || !hasFocus) announcedStep.current = step;
   return announcedStep.current;
 }
 
@@ -234,12 +235,12 @@ function stepsOfTap(from: number, to: number, riseMax: number): readonly number[
 }
 
 /**
- * Returns a function that sets one step after another, until it is called again or the slider is removed. A
- * call with an empty list only stops the steps of the call before.
+ * Returns a function that sets the steps of a list, one after another. The next call of the function, or the
+ * removal of the slider, stops the list. A call with an empty list only stops the previous list.
  *
- * The next step comes after `RISE_MS`, and not before the node has accepted the last one. Otherwise a slow
- * node would get only the newest of several steps, which would be a sudden loud sound. After a refusal, or
- * if somebody else has set another value meanwhile, no further step is set.
+ * The next step comes after `RISE_MS`, and only when the node has accepted the previous step. Otherwise a
+ * slow node would get only the newest of several steps, which would be a sudden loud sound. After a refusal,
+ * or if somebody else has set another value meanwhile, no further step is set.
  */
 function useRamp(
   set: (step: number) => void,
@@ -249,12 +250,12 @@ function useRamp(
   const latest = useRef({ set, settledStep });
   latest.current = { set, settledStep };
   useEffect(() => () => clearTimeout(timer.current), []);
-  const setAfter = (lastStep: number, steps: readonly number[]): void => {
+  const setAfter = (previousStep: number, steps: readonly number[]): void => {
     timer.current = setTimeout(() => {
       const settled = latest.current.settledStep();
-      if (settled === undefined) setAfter(lastStep, steps);
+      if (settled === undefined) setAfter(previousStep, steps);
       // `setSteps` is defined below, but the timer runs later.
-      else if (settled === lastStep) setSteps(steps);
+      else if (settled === previousStep) setSteps(steps);
     }, RISE_MS);
   };
   const setSteps = ([first, ...others]: readonly number[]): void => {

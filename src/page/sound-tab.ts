@@ -1,5 +1,5 @@
-// Exports what the sound tab has besides the rows of outputs. The page loads this file when it first needs a
-// part of it, and so gets all parts with one request.
+// Exports the components of the sound tab that are loaded late. The page loads this file when it first needs
+// one of these components, and so gets all of them with one request.
 
 export { Bluetooth } from './bluetooth.js';
 export { Inputs } from './inputs.js';

@@ -1,4 +1,4 @@
-// Draws the streams, each as a row. A stream's output is chosen in a menu or by dragging.
+// Draws the streams of sound, each as a row. A menu or a drag sets a stream's output.
 
 import type { JSX } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -16,8 +16,8 @@ import { VolumeSlider } from './volume-slider.js';
 const NEW_ROWS_PER_FRAME = 2;
 const REDRAWN_ROWS_PER_FRAME = 4;
 /**
- * Further rows are behind a button, so that on a phone the sections below are not far away. A single further
- * row is drawn instead of the button.
+ * Rows beyond this number are behind a button, so that on a phone the sections below are not far away. If
+ * only one row is beyond it, that row is drawn instead of the button.
  */
 const FIRST_ROWS = 8;
 
@@ -34,20 +34,20 @@ export function Streams({
   ...state
 }: StreamsProps) {
   const streamsOfPlayers = new Set([...players.values()].flatMap((player) => playerStreams(player, clients)));
-  const others = [...clients.values()]
+  const otherStreams = [...clients.values()]
     .filter((stream) => !streamsOfPlayers.has(stream))
     .sort((a, b) => a.id - b.id);
-  const firstCount = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
-  const drawnCount = useGrowing(isUnfolded ? others.length : firstCount, NEW_ROWS_PER_FRAME);
-  const streams = usePacedStreams(others.slice(0, drawnCount));
-  if (others.length === 0) return <Empty>{translate('noStreams')}</Empty>;
-  const hasButton = firstCount < others.length && drawnCount >= firstCount;
+  const firstCount = otherStreams.length > FIRST_ROWS + 1 ? FIRST_ROWS : otherStreams.length;
+  const drawnCount = useGrowing(isUnfolded ? otherStreams.length : firstCount, NEW_ROWS_PER_FRAME);
+  const streams = usePacedStreams(otherStreams.slice(0, drawnCount));
+  if (otherStreams.length === 0) return <Empty>{translate('noStreams')}</Empty>;
+  const hasButton = firstCount < otherStreams.length && drawnCount >= firstCount;
   return (
     <StreamRows streams={streams} {...state} buttonAt={firstCount}>
       {hasButton ? (
         <li key="fold" class="fold">
           <Button isOpen={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
-            {translate('moreStreams', { count: others.length - firstCount })}
+            {translate('moreStreams', { count: otherStreams.length - firstCount })}
           </Button>
         </li>
       ) : null}
@@ -67,11 +67,11 @@ interface StreamRowsProps extends StreamsState {
 
 export function StreamRows({ streams, outputs, server, buttonAt = 0, children = null }: StreamRowsProps) {
   const newOptions = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
-  // The options stay the same object while their content is the same, so that no row is drawn again.
+  // While the options have the same content, they stay the same object. A new object would redraw each row.
   const options = useMemo(() => newOptions, [JSON.stringify(newOptions)]);
   const [drag, setDrag] = useState<StreamDrag>();
-  // When a stream ends, its handle is removed, so no event of the handle ends the drag. The drag counts as
-  // ended then.
+  // When the dragged stream ends, its handle is removed, and sends no event that ends the drag. So the drag
+  // also counts as ended if `streams` lacks the stream.
   const dragged = streams.some(({ id }) => id === drag?.id) ? drag : undefined;
   const rows = streams.map((stream) => (
     <StreamRow
@@ -93,25 +93,25 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
 }
 
 /**
- * Returns the streams to draw now. Each frame draws only some changes, because a long task would be noticed.
+ * Returns the streams to draw now. Each frame draws only some changes, because people notice a long task.
  */
 function usePacedStreams(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   const queue = useContext(PageDrawQueue);
   const redraw = useRedraw();
   /**
-   * The displayed records by id. A record that is drawn anew goes to the end of the map, so that the next
-   * frame begins with those that still wait.
+   * The displayed records by id. The newest version of a changed record goes to the end of the map, so that
+   * the next frame begins with the records that are still outdated.
    */
   const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
-  // A changed record is deleted here, and its latest version is added below. If too many have changed, the
-  // others stay as they are until the next frame.
+  // A changed record is deleted here, and its latest version is added below. If too many records have
+  // changed, the remaining ones wait for the next frame.
   let changedCount = 0;
   for (const [id, displayedStream] of [...displayed]) {
     const latestStream = latest.get(id);
     if (latestStream === displayedStream) continue;
     const isRemoved = latestStream === undefined;
-    // The page removes a row at once, so a stream that has ended does not count.
+    // A stream that has ended does not count, because the page removes its row at once.
     if (!isRemoved) changedCount += 1;
     if (changedCount <= REDRAWN_ROWS_PER_FRAME) displayed.delete(id);
   }
@@ -192,7 +192,7 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
   );
 });
 
-/** Draws all outputs at the window's foot, so that a drag reaches them wherever the page is scrolled. */
+/** Draws all outputs at the window's foot, so that a drag reaches them however far the page is scrolled. */
 function DropTray({ name, x, y, outputUnder, options }: StreamDrag & Pick<RowProps, 'options'>) {
   return (
     <div class="tray" aria-hidden="true">
@@ -215,7 +215,7 @@ function DropTray({ name, x, y, outputUnder, options }: StreamDrag & Pick<RowPro
 interface StreamDrag {
   readonly id: number;
   readonly name: string;
-  /** The pointer's place in the window, in pixels. */
+  /** `x` and `y` are the pointer's place in the window, in pixels. */
   readonly x: number;
   readonly y: number;
   /** The name of the output under the pointer. */

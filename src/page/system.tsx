@@ -1,4 +1,4 @@
-// Draws the section of the machine: its power actions, the health of the node's backends, and the versions.
+// Draws the section `system`: the power actions, the states of the backends and bridges, and the versions.
 
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
@@ -11,7 +11,7 @@ export function System({ server, backends, power }: NodeState) {
   return (
     <div class="cards">
       <IfMayChange>
-        {power === undefined ? null : <Power power={power} name={server?.hostname ?? ''} />}
+        {power === undefined ? null : <Power power={power} hostname={server?.hostname ?? ''} />}
       </IfMayChange>
       <Health backends={backends} />
       {server === undefined ? null : (
@@ -36,7 +36,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   );
 }
 
-/** The states of the backends and bridges are folded to one line while all are up. */
+/** While all backends and bridges are up, their states are folded to one line. */
 function Health({ backends }: Pick<NodeState, 'backends'>) {
   const areAllUp = [...backends.values()].every(({ state }) => state === 'up');
   return (
@@ -59,9 +59,9 @@ function Health({ backends }: Pick<NodeState, 'backends'>) {
   );
 }
 
-function Power({ power, name }: Readonly<{ power: NonNullable<NodeState['power']>; name: string }>) {
+function Power({ power, hostname }: Readonly<{ power: NonNullable<NodeState['power']>; hostname: string }>) {
   const node = useNode();
-  const nodeName = { node: isolated(name) };
+  const nodeName = { node: isolated(hostname) };
   const actions = [
     { action: 'reboot', icon: 'restart', isAllowed: power.reboot },
     { action: 'powerOff', icon: 'power', isAllowed: power.power_off },

@@ -1,28 +1,28 @@
 // Decides which of this page's tabs and frames in a browser holds the event stream. The node serves the
 // page over http, so this file uses nothing that browsers offer only to pages with https, such as locks.
 
-/** A tab, with what decides its rank. */
+/** A tab or a frame. Both members decide its rank (`ranksBefore`). */
 interface Tab {
   readonly isHidden: boolean;
-  /** The tab's beginning in milliseconds since the epoch. A random fraction makes it unique. */
+  /** The time of the tab's beginning, in milliseconds since the epoch. A random fraction makes it unique. */
   readonly since: number;
 }
 
 /**
- * - `claim`: the sender is the holder of the stream, or a candidate that will hold it soon. A tab of higher
- *   rank then objects by its own claim.
+ * - `claim`: the sender is the holder of the stream, or a candidate that becomes the holder if no tab
+ *   objects. A tab of higher rank can object by a claim of its own.
  * - `left`: the sender goes away.
  * - `join`: the sender is a new follower, and needs the holder's whole state.
- * - `update`: the sender is the holder, and sends this to all followers.
- * - `request`: the sender is a follower. The holder then calls `onRequest`, for example to connect again.
+ * - `update`: the sender is the holder, and sends `data` to all followers.
+ * - `request`: the sender asks the holder to call `onRequest`, for example to connect again.
  *
- * A candidate acts on `join` and `request` like a holder, because the others follow it from its claim on.
+ * A candidate handles `join` and `request` like a holder, because other tabs may already follow it.
  */
 type Message<U> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly sender: Tab }
   | { readonly kind: 'update'; readonly sender: Tab; readonly data: U };
 
-/** The part of a BroadcastChannel that is used. */
+/** The part of a BroadcastChannel that this file uses. */
 export interface Channel extends Pick<EventTarget, 'addEventListener'> {
   postMessage(data: unknown): void;
   close(): void;
@@ -56,25 +56,25 @@ export interface TabsOptions<U> {
 const OBJECTION_MS = 100;
 
 /**
- * One tab among the others: the holder has the stream, and the followers get its updates. A browser opens at
- * most six connections to a node. If each tab had a stream, the seventh tab and all commands would wait for
- * ever.
+ * This tab among the page's other tabs. The holder has the stream, and sends its updates to the followers. A
+ * browser opens at most six connections to a node. If each tab had a stream, six tabs would use all these
+ * connections, so a seventh tab and all commands would wait for ever.
  */
 export class Tabs<U> {
   readonly #options: TabsOptions<U>;
   readonly #since = Date.now() + Math.random();
   #channel: Channel | undefined;
   #role: 'holder' | 'candidate' | 'follower' = 'follower';
-  /** The holder that this follower knows. */
+  /** The tab that this tab follows, or has followed last. */
   #holder: Tab | undefined;
-  /** Runs while a candidate waits for objections, and while a follower waits for a sign of its holder. */
+  /** Runs while a candidate waits for objections, and while a follower waits for a message of its holder. */
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: TabsOptions<U>) {
     this.#options = options;
   }
 
-  /** Holds the stream at once, so that a single tab does not wait. A tab of higher rank then objects. */
+  /** Holds the stream at once, so that a single tab does not wait. A holder of higher rank then objects. */
   enter(): void {
     this.#channel = this.#options.openChannel();
     this.#channel?.addEventListener('message', (event) => {
@@ -96,9 +96,9 @@ export class Tabs<U> {
   }
 
   /**
-   * Call this when the tab has become visible or hidden. A visible follower claims, and so takes the stream
-   * from a hidden holder. A holder claims, so that the others know its new rank. If the holder is hidden
-   * now, a visible tab then objects, and takes the stream.
+   * Call this when the tab has become visible or hidden. A visible follower claims the stream, and gets it if
+   * the holder is hidden. A holder repeats its claim, so that the other tabs know its new rank. If the holder
+   * is hidden now, a visible tab then objects, and takes the stream.
    */
   noteVisibility(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
@@ -129,7 +129,7 @@ export class Tabs<U> {
     this.#options.onHold();
   }
 
-  /** A candidate or a holder only repeats its claim. This is its objection to the claim of another tab. */
+  /** A candidate or a holder only repeats its claim, for example as an objection to another tab's claim. */
   #claim(): void {
     if (this.#role === 'follower') {
       this.#role = 'candidate';
@@ -177,8 +177,8 @@ export class Tabs<U> {
   }
 
   #onUpdate(sender: Tab, update: U): void {
-    // A visible tab takes the stream from a hidden holder. A holder or candidate objects to a second holder
-    // that it outranks.
+    // A visible tab takes the stream from a hidden holder. A holder or candidate objects to an update of
+    // another holder if this tab outranks the other one.
     const isOnlySelfVisible = sender.isHidden && !this.#options.isHidden();
     const isSenderOutranked = this.#role !== 'follower' && ranksBefore(this.#self, sender);
     if (isOnlySelfVisible || isSenderOutranked) {
@@ -195,7 +195,8 @@ export class Tabs<U> {
 }
 
 /**
- * A browser may stop a hidden tab, so a visible tab ranks before it. Among equals the oldest tab is first.
+ * A browser may stop a hidden tab, so a visible tab ranks before it. If both tabs are visible, or both are
+ * hidden, the older tab ranks before the other one.
  */
 function ranksBefore(one: Tab, other: Tab): boolean {
   if (one.isHidden !== other.isHidden) return other.isHidden;

@@ -1,12 +1,12 @@
-// Decides the page's language, and fills its texts with values. Pure.
+// Decides the page's language, and puts values into the page's texts. Pure.
 
 import type { Texts } from './texts/english.js';
 
 type Loader = () => Promise<{ readonly default: Texts }>;
 
 /**
- * The languages besides English, by the first part of a language tag. A browser loads the file of its
- * language. English is part of the page.
+ * The languages besides English, by the first part of a language tag. The page loads only the file of the
+ * chosen language. The English texts need no such file, because the page itself contains them.
  */
 export const LOADERS = {
   de: () => import('./texts/german.js'),
@@ -27,8 +27,9 @@ export interface LanguageChoice {
 }
 
 /**
- * `preferred` are language tags, the most preferred first. English is the last choice. Chromium may add the
- * system's modifier to a tag, as in `en-US@posix`, although its own `Intl` refuses such a tag.
+ * `preferred` contains language tags, the most preferred first. If none of their languages is available, the
+ * choice is English. Chromium may add a modifier to a tag, as in `en-US@posix`, although Chromium's own
+ * `Intl` refuses such a tag.
  */
 export function chooseLanguage(preferred: readonly string[]): LanguageChoice {
   for (const tag of preferred) {

@@ -15,7 +15,10 @@ export type UnitVerb = Exclude<SystemdCommand['do'], 'log'>;
 export type PowerCommand = CommandOf<'power'>;
 export type UpgradeCommand = CommandOf<'upgrade'>;
 
-/** Only the gateway's cache sends `cover`. `cachedTag` is the tag of the cover that the cache has. */
+/**
+ * Only `Covers` (gateway/covers.ts) sends `cover`. `cachedTag` is the tag of the player's cover in the cache
+ * of `Covers`; absent if the cache has no cover of this player.
+ */
 export type PlayersCommand =
   | CommandOf<'players'>
   | { readonly do: 'cover'; readonly player: string; readonly cachedTag?: string };
@@ -25,28 +28,30 @@ export type BluetoothCommand = CommandOf<'bluetooth'>;
 export type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
 export type AdapterVerb = Exclude<BluetoothCommand['do'], DeviceVerb>;
 
-/** The commands of backend `B`. For `players` these include `cover`, which no operation makes. */
+/** The commands of backend `B`: those that operations make (`CommandOf`), and for `players` also `cover`. */
 export type Command<B extends Backend = Backend> =
   | CommandOf<B>
   | (B extends 'players' ? PlayersCommand : never);
 
 /**
- * A cover's web address, or its bytes and a tag that identifies them; `unchanged` if the cover has the
- * `cachedTag`.
+ * The answer to `cover`: the cover's web address, or its bytes with their media type and a tag that
+ * identifies them. The answer is `unchanged` if the cover's tag is the `cachedTag` of the command.
  */
 export type CoverAnswer =
   | { readonly location: string }
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
   | 'unchanged';
 
-/** The content that a command has read: JSON, a raw body, or a cover. Empty if the command reads nothing. */
+/** The content that a command has read. One member is present, or none if the command reads nothing. */
 export interface AnswerContent {
+  /** JSON. */
   readonly text?: string;
+  /** The sound server's authentication cookie. */
   readonly bytes?: Uint8Array;
   readonly cover?: CoverAnswer;
 }
 
 export type Answer = Result<AnswerContent, Fault>;
 
-/** The answer to a command that has changed something. */
+/** An acknowledgement without content, for a command that reads nothing. */
 export const DONE: Answer = success({});

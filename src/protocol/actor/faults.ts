@@ -1,4 +1,4 @@
-// In which ways a command to a backend can fail, and which HTTP status each failure has.
+// The faults: in which ways a command to a backend can fail, and which HTTP status each fault has.
 
 import type { Backend } from './backends.js';
 import { type Failure, failed } from './result.js';
@@ -47,15 +47,15 @@ export interface FaultRow {
   readonly status: 400 | 403 | 404 | 409 | 502 | 503 | 504;
   readonly title: string;
   /**
-   * The backends that may answer a `POST` with this fault. Absent if all backends may, as for `timeout`, or
-   * if this fault answers only a `GET`, as `no-cover` does.
+   * The backends that may answer a `POST` with this fault. Absent in two cases: all backends may answer with
+   * the fault, as with `timeout`, or only a `GET` is answered with it, as with `no-cover`.
    */
   readonly refusedBy?: readonly Backend[];
 }
 
 export type FaultCode = keyof typeof ROWS;
 
-/** The same table, with one type for all rows, so that every optional field can be read. */
+/** The table `ROWS`, with one type for all rows, so that every optional member can be read. */
 export const FAULTS: Readonly<Record<FaultCode, FaultRow>> = ROWS;
 
 /** Why a command failed. `detail` is a sentence for clients, and says more than the row's `title`. */

@@ -8,7 +8,7 @@ import type { Answer, Command } from './commands.js';
 import type { OperationName } from './operations.js';
 import type { LogLevel } from './settings.js';
 
-/** Adds a record, or replaces the one with the same key. */
+/** Adds a record to its collection, or replaces the record that has the same key there. */
 export interface Put {
   readonly kind: 'put';
   readonly collection: Collection;
@@ -16,8 +16,8 @@ export interface Put {
   /** The record. It is encoded once, in the actor's thread. */
   readonly json: string;
   /**
-   * The place in lists, lowest first. Records without a rank come last, in the order in which they were
-   * first put.
+   * The record's place in lists, lowest first. Records without a rank come last, in the order in which they
+   * were first put.
    */
   readonly rank?: number | undefined;
 }
@@ -29,13 +29,14 @@ export type Drop = { readonly kind: 'drop'; readonly collection: Collection; rea
 export type Change = Put | Drop;
 
 /**
- * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. An object would be posted with the
- * names of its members, which would cost the main thread a tenth more time per change of volume
- * (bench/FIGURES.md, "A change of a volume").
+ * A `Put` in the form in which it is posted to the main thread. `collection` is the index in
+ * COLLECTION_NAMES. If a put were posted as an object, the names of its members would be posted, too. They
+ * would cost the main thread a tenth more time per change of volume (bench/FIGURES.md, "A change of a
+ * volume").
  */
 export type PostedPut = readonly [collection: number, key: string, json: string, rank: number | undefined];
 
-/** One item from an actor. All items of a turn are sent as one array, because each message costs time. */
+/** One item from an actor. An actor sends several items as one array, because each message costs time. */
 export type ActorItem =
   | Change
   /** The newest reading of the meters, while somebody watches them. */
@@ -43,15 +44,15 @@ export type ActorItem =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   /**
    * An actor sends `up` after the puts that complete its collections. When it loses its peer, it sends
-   * `connecting` and no drops. The journal then drops the records by itself, and keeps only some, such as
-   * units (`dropsWhenAway` in gateway/journal.ts).
+   * `connecting`, but need not send drops. The gateway then drops the actor's records, except those of some
+   * collections, such as units (`dropsWhenAway` in gateway/journal.ts).
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number; readonly thread: ThreadReport }
   /**
-   * A subscriber has applied all received changes, and asks for those that have come since. `isFirst` is
-   * true if its thread is new, without records.
+   * A subscriber has applied all changes that it has received, and asks for newer changes. `isFirst` is true
+   * for the first `pull` of a thread, which has no records yet.
    */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge, or from a backend that needs an operation of another backend. */
@@ -61,7 +62,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
-/** From an actor to the main thread: a batch, which is all items of one turn. */
+/** From an actor to the main thread: one batch (`Publisher` in actors/runtime.ts). */
 export type FromActor = readonly PostedItem[];
 export type PostedItem = PostedPut | Exclude<ActorItem, Put>;
 
@@ -102,7 +103,7 @@ export interface BackendRecord extends BackendHealth {
   readonly backend: ChildName;
 }
 
-/** The record of the collection `served`. `addresses` are those of `listening` in `/health`. */
+/** The record of the collection `served`. `addresses` has the same addresses as `listening` in `/health`. */
 export interface ServedRecord {
   readonly port: number;
   readonly addresses: readonly string[];
@@ -122,7 +123,10 @@ const UNNEEDED_BY_MQTT: readonly Collection[] = [
   'bluetooth.outcome',
 ];
 
-/** True for collections that a subscriber does not need. Their records are not sent to it. */
+/**
+ * By subscriber: a function that returns true for the collections that the subscriber does not need. The
+ * gateway does not send the records of these collections to the subscriber.
+ */
 export const IS_UNNEEDED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
   mqtt: (collection) => UNNEEDED_BY_MQTT.includes(collection),
@@ -130,14 +134,15 @@ export const IS_UNNEEDED: Readonly<Record<Subscriber, (collection: Collection) =
 };
 
 /**
- * The changes since the subscriber's last batch, in order: the newest change of each record, and every
- * action that the journal still has. The records may contradict each other until the last change is applied.
- * While a backend is not `up`, its records may be outdated.
+ * The changes since the last `ChangeBatch` to the same thread: the newest change of each record, and every
+ * action that the journal still has. The subscriber applies the changes in their order. Until it has applied
+ * the last one, its records may contradict each other. While a backend is not `up`, the records of this
+ * backend may be outdated.
  */
 export interface ChangeBatch {
   /**
-   * True if `changes` has all records that the subscriber needs. The subscriber must then forget all earlier
-   * records.
+   * True if `changes` has all records that the subscriber needs, as in the first batch to a thread. The
+   * subscriber must then forget all earlier records.
    */
   readonly isWhole: boolean;
   readonly changes: readonly Change[];
@@ -186,7 +191,7 @@ export function typedPort<Out, In>(port: MessagePort): Port<Out, In> {
   };
 }
 
-/** Piscina passes this to a new thread. `port` is transferred to the thread. */
+/** The argument of the function that runs an actor's thread. `port` is transferred to this thread. */
 export interface ActorTask<S> {
   readonly port: MessagePort;
   readonly settings: S;
@@ -198,8 +203,9 @@ export interface BackendListener {
   changes(changes: readonly Change[]): void;
   level(json: string): void;
   /**
-   * Called with each new health of a child, after the changes that its thread sent before. When a backend is
-   * no longer `up`, its records are dropped, except those that `dropsWhenAway` in gateway/journal.ts keeps.
+   * Called with each new health of a child, after the changes that its thread sent before. If the child is
+   * not `up`, the gateway drops the child's records, except those of some collections (`dropsWhenAway` in
+   * gateway/journal.ts).
    */
   health(child: ChildName, health: BackendHealth): void;
 }
@@ -207,8 +213,9 @@ export interface BackendListener {
 /** The same calls, and those on behalf of children: pulls of subscribers, and requests of any child. */
 export interface ChildListener extends BackendListener {
   /**
-   * Called when a subscriber's thread is ready for a batch. `send` passes the batch to this thread only.
-   * After the end of the thread, `send` has no effect: the next thread pulls, and so causes its own call.
+   * Called for each `pull`: the subscriber's thread is ready for a batch. `send` passes the batch to this
+   * thread only. After the end of the thread, `send` has no effect, because the subscriber's next thread
+   * sends a `pull` of its own.
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Takes as long as the same request over HTTP, and never rejects. */
@@ -222,8 +229,8 @@ export interface ChildListener extends BackendListener {
 export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
   /**
-   * Says whether anybody watches the meters. Call it with `true` for each new watcher. Each later thread of
-   * the backend gets the last value, too.
+   * Says whether anybody watches the meters. Call it with `true` for each new watcher. While the value is
+   * `true`, a new thread of the backend with the meters gets it, too.
    */
   watchLevels(isWatched: boolean): void;
   /** The last reports of threads, by child. The call also requests newer ones, for the next call. */

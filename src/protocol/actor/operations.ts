@@ -27,7 +27,7 @@ export interface MqttName {
    * - `word`: the name is the whole payload.
    * - `member`: the payload is an object with a member of this name, whose value goes into the body.
    * - `topic-level`: the name is the last level of the topic, and the payload is a plain value.
-   *   `PLAIN_BODIES` (actors/mqtt/plain-payloads.ts) makes the body of it.
+   *   `PLAIN_BODIES` (actors/mqtt/plain-payloads.ts) makes the body from this value.
    */
   readonly by: 'word' | 'member' | 'topic-level';
   readonly name: string;
@@ -43,15 +43,16 @@ export interface MqttName {
    */
   readonly bodyMember?: string;
   /**
-   * True: if the member has the value `true`, as in `{"default": true}`, the operation gets no body. Any
-   * other value goes into the body.
+   * Present if the operation gets no body when the member has the value `true`, as in `{"default": true}`.
+   * Any other value goes into the body.
    */
   readonly isBare?: true;
   /**
    * A word for what the command sets. A newer command replaces a queued one with the same word and the same
-   * topic. With `topic-level`, the last level of the topic does not count. With the words `default` and
-   * `default input`, the whole topic does not count, because the node has only one default output and one
-   * default input. `setting` is absent if all commands must be carried out.
+   * topic, with a few exceptions (`#replacedBy` in actors/mqtt/command-queues.ts). With `topic-level`, the
+   * last level of the topic does not count. With the words `default` and `default input`, the whole topic
+   * does not count, because the node has only one default output and one default input. `setting` is absent
+   * if all commands must be carried out. The plain value `toggle` makes a command without `setting`.
    */
   readonly setting?: string;
 }
@@ -59,9 +60,9 @@ export interface MqttName {
 interface OperationRow<Path extends string> {
   /** Parameters are in braces. Every path is served with and without a trailing slash. */
   readonly path: Path;
-  /** A line for people, in the OpenAPI document. */
+  /** A line for people, in the OpenAPI document and in the help of `tonearm ctl`. */
   readonly summary: string;
-  /** All of these keys are needed. */
+  /** The operation needs all of these keys. */
   readonly needs: readonly RequiredKey[];
 }
 
@@ -81,8 +82,8 @@ type JsonSource<Command> =
   | { readonly kind: 'log'; readonly backend: Backend; command(params: Params, lines: number): Command };
 
 /**
- * Where an answer of bytes comes from: a cover that the gateway has in memory, or the answer of a backend to
- * a command.
+ * Where an answer of bytes comes from: `Covers` in gateway/covers.ts (`cover`), or the answer of a backend to
+ * a command (`cookie`).
  */
 type BytesSource<Command> =
   | { readonly kind: 'cover'; readonly backend: Backend }
@@ -90,7 +91,7 @@ type BytesSource<Command> =
 
 interface ReadRow<Path extends string, Schema extends ComponentName | undefined> extends OperationRow<Path> {
   readonly method: 'GET';
-  /** The schema of the answer; undefined if the answer is bytes. */
+  /** The name of the answer's schema; undefined if the answer is bytes. */
   readonly schema: Schema;
 }
 
@@ -99,18 +100,18 @@ interface ChangeRow<Owner extends Backend, Path extends string, Body extends Bod
   readonly method: 'POST';
   readonly kind: 'command';
   readonly backend: Owner;
-  /** Undefined if the operation takes no body. */
+  /** The name of the body's schema; undefined if the operation takes no body. */
   readonly body: Body;
   /** True if a request without a body is refused. */
   readonly isBodyRequired: boolean;
-  /** The body of a request that has none. */
+  /** A request without a body is carried out with this body. */
   readonly defaultBody: unknown;
   /**
    * Makes the command. `params` must have the parameters of `path`. `content` is the body of a request, and
    * must fit the schema that this row names as `body` (`BODIES` in schemas.ts).
    */
   command(params: Params, content: unknown): Command;
-  /** The MQTT topic of the thing that the command is for, below the node's branch. */
+  /** The MQTT topic of the thing that the command is for, relative to the node's topic. */
   readonly topic: string;
   readonly mqtt: readonly MqttName[];
 }
@@ -134,7 +135,7 @@ type PathOf<Name extends string> = Name extends `${infer Start}.${infer End}`
   ? `/${Start}/${End}`
   : `/${Name}`;
 
-/** Reads the published resource at the path: `/audio/outputs` is the resource `audio.outputs`. */
+/** An operation that reads the published resource at the path: `/audio/outputs` reads `audio.outputs`. */
 function published<Path extends PathOf<Resource>, Schema extends ComponentName>(
   path: Path,
   summary: string,
@@ -157,8 +158,8 @@ type Flat<T> = { readonly [Member in keyof T]: T[Member] };
 interface ChangeOptions<PathParams, Body extends BodyName | undefined, Command> {
   readonly body?: Body;
   /**
-   * The body of a request that has none. If a row has `body` but no `defaultBody`, a request without a body
-   * is refused.
+   * A request without a body is carried out with this body. If the row has `body` but no `defaultBody`, such
+   * a request is refused.
    */
   readonly defaultBody?: BodyFor<Body>;
   readonly needs?: readonly RequiredKey[];
@@ -190,10 +191,10 @@ function post<
 ): ChangeRow<Owner, `${At}/${Verb}`, Body, Command> {
   const { body, defaultBody, needs = [], mqtt = [] } = options;
   const verbCommand = (params: Params, content: unknown) => ({ ...(content as object), ...params, do: verb });
-  // The compiler cannot see that `verbCommand` makes a `Command` where the row has no function of its own.
+  // The compiler cannot see that `verbCommand` makes a `Command` if the row has no `command` of its own.
   const makeCommand = (options.command ?? verbCommand) as (params: Params, content: unknown) => Command;
-  // Requests may name a player without its prefix, but the backend knows only whole bus names. `PLAYER` is
-  // declared further below, but before `TABLE`, whose rows call this function.
+  // Requests may name a player without the prefix of its bus name, but the backend knows only whole bus
+  // names. `PLAYER` is declared further below, but before `TABLE`, whose rows call this function.
   const isForPlayer = at.startsWith(PLAYER);
   return {
     method: 'POST',
@@ -211,22 +212,19 @@ function post<
   };
 }
 
-/**
- * An MQTT message requests the operation by a payload that is only the word `name`. With a `setting`, a
- * newer command replaces a queued one.
- */
+/** An MQTT message requests the operation by a payload that is only the word `name`. */
 function byWord(name: string, setting?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(setting !== undefined && { setting }) }];
 }
 
-/** An MQTT message requests the operation by the member `name`. A newer command replaces a queued one. */
+/** An MQTT message requests the operation by the member `name`, which by default is also the `setting`. */
 function byMember(name: string, setting: string = name): MqttName {
   return { by: 'member', name, setting };
 }
 
 /**
- * An MQTT message requests a relative change by the member `name`. Every command counts, so none replaces
- * another one.
+ * An MQTT message requests a relative change by the member `name`. Every command counts, so there is no
+ * `setting`.
  */
 function byRelativeMember(name: string): MqttName {
   return { by: 'member', name };
@@ -301,19 +299,19 @@ const BUS_NAME_PREFIX = 'org.mpris.MediaPlayer2.';
 /** The `setting` of commands that decide whether a player plays. */
 const PLAYBACK = 'playback';
 
-/** The whole bus name of a player. `player` may lack the prefix that all players have. */
+/** The whole bus name of a player. `player` is the bus name with or without `BUS_NAME_PREFIX`. */
 export function fullBusName(player: string): string {
   return player.startsWith(BUS_NAME_PREFIX) ? player : BUS_NAME_PREFIX + player;
 }
 
-/** `player` is always there, but the compiler does not know this. */
-function withBusName({ player = '', ...others }: Params): Params {
-  return { ...others, player: fullBusName(player) };
+/** The path always has the parameter `player`, but the compiler does not know this. */
+function withBusName({ player = '', ...otherParams }: Params): Params {
+  return { ...otherParams, player: fullBusName(player) };
 }
 
 /**
  * The keys are the names of the functions of the npm package `tonearm-client`. Routes, the OpenAPI document
- * and the types of commands follow from this table. All lists of operations have the order of this table.
+ * and the types of commands follow from this table.
  */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
@@ -355,8 +353,8 @@ const TABLE = {
     {
       body: 'makeDefault',
       defaultBody: {},
-      // All three names have the `setting` `default`, so a newer command by one of them replaces a queued
-      // one by another.
+      // All three names have the `setting` `default`, so a newer command by one name replaces a queued
+      // command by another name.
       mqtt: [
         { by: 'member', name: 'default', isBare: true, setting: 'default' },
         { by: 'member', name: 'output', topic: 'audio/server', setting: 'default' },
@@ -385,9 +383,10 @@ const TABLE = {
     body: 'balance',
     mqtt: [byMember('balance')],
   }),
-  // An input can play at several outputs. So `listenToInput` and `stopListening` have no `setting`, and no
-  // command replaces another one. Their bodies have the output's id (a number) or its name (a text), but the
-  // commands have a text. `listenToInput` shares the body of `moveClient`.
+  // An input can be heard at several outputs at a time. No command may replace a queued one, so the MQTT
+  // names of `listenToInput` and `stopListening` have no `setting`. The bodies name an output by its id (a
+  // number) or by its name (a text), but the commands always have a text. `listenToInput` and `moveClient`
+  // have the same body.
   listenToInput: post('audio', INPUT, 'listen', 'Lets an input be heard at an output', {
     body: 'move',
     mqtt: [{ by: 'member', name: 'listen', bodyMember: 'output' }],
@@ -583,7 +582,7 @@ export type CommandOf<B extends Backend> = {
 export type ChangeOperation = ChangeRow<Backend, string, BodyName | undefined, CommandOf<Backend>>;
 export type Operation = ReadOperation<CommandOf<Backend>> | ChangeOperation;
 
-/** The same table, with one type for all rows. */
+/** The table `TABLE`, with one type for all rows. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = TABLE;
 
 export const OPERATION_NAMES = Object.keys(TABLE) as readonly OperationName[];

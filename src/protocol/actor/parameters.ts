@@ -1,4 +1,4 @@
-// Which parameters the paths of operations have, and which values each of them may have. Pure.
+// Which parameters the paths of operations have, and which values each parameter may have. Pure.
 
 /** The values of each parameter: an id or a name, only a name, or one of the listed words. */
 export const PARAMETERS = {
@@ -13,15 +13,16 @@ export const PARAMETERS = {
 } as const satisfies Record<string, ParameterKind>;
 
 /**
- * How long a name in a path or a body may be. The limit is wide: names in sound servers have up to some
+ * How long a name in a path or a body may be. The limit is wide: names in sound servers have up to a few
  * hundred characters, and ids of tracks may be URLs.
  */
 export const NAME_MAX_CHARACTERS = 4_096;
 
 /**
- * The forms of a unit's name (systemd.unit(5)), such as `mpd.service`, and of a player's bus name with or
- * without its prefix, such as `vlc`. The OpenAPI document has these forms. No request is checked against
- * them, because a text of another form names no unit or player anyway.
+ * The form of a unit's name, such as `mpd.service` (systemd.unit(5)), and the form of a player's name. A
+ * player's name is its bus name, either whole or without the prefix, such as `vlc`. The forms are only for
+ * the OpenAPI document. No request is checked against them, because no unit and no player has a name of
+ * another form.
  */
 export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
   {
@@ -50,7 +51,7 @@ export type ParameterKind = 'id or name' | 'name' | readonly string[];
 
 export type ParameterName = keyof typeof PARAMETERS;
 
-/** The type of a parameter's value: `scope` makes `'user' | 'system'`, any other makes `string`. */
+/** The type of a parameter's value: `scope` makes `'user' | 'system'`, any other name makes `string`. */
 type ParameterValue<Name extends ParameterName> = Name extends 'scope' ? UnitScope : string;
 
 /** The names of the parameters of a path: `/services/{scope}/{unit}` makes `'scope' | 'unit'`. */
@@ -66,7 +67,7 @@ export type ParamsOf<Path extends string> = {
   readonly [Name in NamesIn<Path> & ParameterName]: ParameterValue<Name>;
 };
 
-/** The limits and the default of `lines` in the query of a log: how many of the newest lines are sent. */
+/** The bounds and the default for `lines`: the number of a log's newest lines that a client requests. */
 export const LOG_LINES = { minimum: 1, maximum: 200, byDefault: 20 } as const;
 
 /** The decoded values of a path's parameters, by name. */
@@ -77,7 +78,7 @@ export function parametersOf(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }
 
-/** The words that a parameter may be; undefined if its kind is `id or name` or `name`. */
+/** The words that a parameter may have as its value; undefined if its value is an id or a name. */
 export function allowedValues(parameter: string): readonly string[] | undefined {
   const kinds: Readonly<Record<string, ParameterKind>> = PARAMETERS;
   const kind = kinds[parameter];

@@ -4,7 +4,7 @@
 /** A number as JSON has it, such as `-0.5` or `1e3`. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-/** MQTT accepts these words only in capital letters. `tonearm ctl` accepts them in any case. */
+/** MQTT accepts these words only in capital letters. `tonearm ctl` also accepts them in small letters. */
 export const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['ON', true],
   ['OFF', false],
@@ -13,10 +13,10 @@ export const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
 /** The third word of a switch: it turns on what is off, and turns off what is on. */
 export const TOGGLE_WORD = 'toggle';
 
-/** The number of a word: `40%`, `40 %` and `0.4` are 0.4. It is undefined if the word is no number. */
-export function numberIn(word: string): number | undefined {
-  const isPercent = word.endsWith('%');
-  const numeral = (isPercent ? word.slice(0, -1) : word).trim();
+/** The number that a text stands for: `40%`, `40 %` and `0.4` are 0.4. Undefined if the text is no number. */
+export function numberIn(text: string): number | undefined {
+  const isPercent = text.endsWith('%');
+  const numeral = (isPercent ? text.slice(0, -1) : text).trim();
   if (!NUMBER.test(numeral)) return undefined;
   return isPercent ? Number(numeral) / 100 : Number(numeral);
 }

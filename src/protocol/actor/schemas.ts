@@ -1,4 +1,4 @@
-// Which members records and request bodies have. The types of this file can be imported anywhere. Its values
+// The schemas of records and of request bodies. The types of this file can be imported anywhere. Its values
 // load typebox, so a file that imports these values must be loaded only when it is needed.
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
@@ -7,7 +7,7 @@ import { NAME_MAX_CHARACTERS } from './parameters.js';
 
 /**
  * One of several words, as an `enum`. typebox's own union of literals would be an `anyOf` of constants, which
- * client generators do not understand.
+ * programs that generate clients do not understand.
  */
 export function oneOf<const V extends readonly string[]>(...values: V) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: values });
@@ -15,7 +15,7 @@ export function oneOf<const V extends readonly string[]>(...values: V) {
 
 /**
  * A map by name, with `additionalProperties`. typebox's own record would have `patternProperties`, which
- * client generators do not understand.
+ * programs that generate clients do not understand.
  */
 function mapOf<M>(values: TSchema) {
   return Type.Unsafe<M>({ type: 'object', additionalProperties: values });
@@ -50,8 +50,8 @@ export const ServerRecord = closed({
   os_version: Type.String({ description: 'PRETTY_NAME of os-release' }),
   api_sw: Type.Literal('tonearm'),
   api_version: Type.String(),
-  // Three members have other names than the settings: `mpris` stands for `players`, `pulseaudio` for
-  // `audio`, and `zeroconf` for `discovery`.
+  // Three members have other names than their children (`ChildName` in backends.ts): `mpris` stands for
+  // `players`, `pulseaudio` for `audio`, and `zeroconf` for `discovery`.
   backends: closed({
     bluetooth: Type.Boolean(),
     mpris: Type.Boolean(),
@@ -226,7 +226,7 @@ export const AudioRecord = closed({
   clients: Type.Array(ClientRecord),
 });
 
-const DeviceLevel = closed({
+const Level = closed({
   id: Type.Integer({ minimum: 0 }),
   peak: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { description: 'one for each channel' }),
 });
@@ -387,9 +387,8 @@ export const BODIES = {
   seek: closed({ offset: Type.Integer({ ...EXACT_INTEGERS, description: 'microseconds' }) }),
   position: closed({
     position: Type.Integer({ ...EXACT_INTEGERS, minimum: 0, description: 'microseconds' }),
-    // The id has no pattern: clients send back the id in the player's record, and some players have ids that
-    // are no object paths of D-Bus. An empty id counts as none. Some clients send "/" if the record has no
-    // id.
+    // The id has no pattern. Clients take the id from the player's record, and some players have ids that are
+    // no object paths of D-Bus. An empty id counts as no id. Some clients send "/" if the record has no id.
     track_id: Type.Optional(Type.String({ maxLength: NAME_MAX_CHARACTERS })),
   }),
   setVolume: SetVolume,
@@ -410,7 +409,7 @@ export const BODIES = {
   device: closed({ address: Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' }) }),
 } as const satisfies Record<string, TSchema>;
 
-/** The name of a body's schema in the OpenAPI document: the body `volume` has the name `VolumeBody`. */
+/** The name of a body's schema in the OpenAPI document: for the body `volume` it is `VolumeBody`. */
 export function bodyComponent(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Body`;
 }
@@ -443,7 +442,7 @@ export const COMPONENTS = {
   Clients: Type.Array(ClientRecord),
   Sleep: SleepRecord,
   Network: NetworkRecord,
-  AudioLevel: closed({ outputs: Type.Array(DeviceLevel), inputs: Type.Optional(Type.Array(DeviceLevel)) }),
+  AudioLevel: closed({ outputs: Type.Array(Level), inputs: Type.Optional(Type.Array(Level)) }),
   Power: PowerRecord,
   Upgrade: UpgradeRecord,
   UpgradeStatus: UpgradeStatus,
@@ -451,7 +450,8 @@ export const COMPONENTS = {
   // The event `upgrade.info` has either the versions or the state of the run.
   UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun]),
   UpgradeCheck: UpgradeCheck,
-  // The event `upgrade.progress` is a line of the upgrade script. The line may have more members.
+  // The event `upgrade.progress` has the content of a JSON line from the upgrade script. This content may
+  // have more members than `event`.
   UpgradeProgress: Type.Object({ event: Type.String() }),
   PowerAction: Type.Object({ action: oneOf('reboot', 'poweroff') }),
   Player: PlayerRecord,

@@ -1,4 +1,4 @@
-// In which ways a request and a session can end, and which sentence describes the end of a session.
+// Lists the ways in which a request or a session can end. Describes the end of a session in one sentence.
 
 import type { CommandName, HandshakeName } from './commands.js';
 
@@ -36,10 +36,10 @@ const SERVER_FAULTS = [
   ['BUSY', 'device or resource busy'],
 ] as const;
 
-/** An error that the server has answered. `name` is for decisions, `meaning` for people. */
+/** An error in the server's answer to a command. `name` is for decisions, `meaning` for people. */
 export interface ServerFault {
   readonly code: number;
-  /** `UNLISTED` is ours: a code that is not in the table. */
+  /** A name of SERVER_FAULTS. `UNLISTED` stands for every code that is not in that list. */
   readonly name: (typeof SERVER_FAULTS)[number][0] | 'UNLISTED';
   readonly meaning: string;
 }
@@ -60,7 +60,7 @@ export type ClosedReason =
   | { readonly kind: 'version-unsupported'; readonly version: number }
   /**
    * A command had no answer by its deadline. The session itself ends for this reason only during the
-   * handshake. Later its owner may end it, as actors/audio/connection.ts does.
+   * handshake. Later, the session's owner may end it for this reason (actors/audio/connection.ts).
    */
   | { readonly kind: 'timeout'; readonly command: CommandName }
   | { readonly kind: 'peer-closed' }
@@ -73,7 +73,7 @@ export type RequestError =
   | ({ readonly kind: 'server' } & ServerFault)
   /** There was no reply by the deadline. Whether the request was carried out is unknown. */
   | { readonly kind: 'timeout' }
-  /** The reply could not be decoded. The session ends with the same detail. */
+  /** The answer could not be decoded. The session ends with `protocol-violation` and the same detail. */
   | { readonly kind: 'violation'; readonly detail: string }
   /** The session had ended before the request, or ended before the reply. */
   | { readonly kind: 'closed'; readonly reason: ClosedReason }

@@ -1,14 +1,18 @@
-// Decides which entries of a property list are kept. Any program may give each of its hundreds of streams a
-// thousand properties.
+// Decides which entries of a property list are kept. Limits are needed, because any program may have hundreds
+// of streams with a thousand properties each.
 
 import { TEXT_MAX_BYTES } from './text-cache.js';
 
-/** At most this many entries of a list are kept: the first ones, and `ALWAYS_KEPT_KEYS` at any place. */
+/**
+ * At most this many entries of a list are kept: the first ones, and all entries whose key is in
+ * `ALWAYS_KEPT_KEYS`.
+ */
 const PROPS_MAX_ENTRIES = 128;
 /**
- * The limit for the keys and values of one list. Only entries of `ALWAYS_KEPT_KEYS` may exceed it. It is
- * enough, because the list of an ALSA sink has only 2 kB. It is needed, because without it 130 streams with
- * 110 kB each filled a thread's whole heap (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * The limit for the keys and values of one list. Entries of `ALWAYS_KEPT_KEYS` are kept even beyond this
+ * limit. The limit is high enough, because the list of an ALSA sink has only 2 kB. Without a limit, 130
+ * streams with lists of 110 kB filled a thread's whole heap (docs/development/what-we-learnt.md, "PulseAudio
+ * and PipeWire").
  */
 const PROPS_MAX_BYTES = 8192;
 
@@ -43,8 +47,8 @@ export class PropertyBudget {
   }
 
   /**
-   * Counts the next entry, and returns true if it is kept. If a text would be cut, only the part that would
-   * be left of it is counted. If an entry is not kept, the caller skips its value without decoding it.
+   * Counts the next entry, and returns true if it is kept. Key and value each count for at most
+   * TEXT_MAX_BYTES, because longer texts are cut. The caller decodes the value only if the result is true.
    */
   admit(key: string, keyBytes: number, valueBytes: number): boolean {
     const bytes = Math.min(keyBytes, TEXT_MAX_BYTES) + Math.min(valueBytes, TEXT_MAX_BYTES);

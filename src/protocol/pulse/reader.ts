@@ -1,5 +1,4 @@
-// Reads the typed values of one frame's payload. It refuses a value of an unexpected type, and reads nothing
-// beyond the frame.
+// Reads the typed values of a frame's payload. Refuses unexpected types, and reads nothing beyond the frame.
 
 import type { Chunk } from './frame.js';
 import { PropertyBudget } from './property-budget.js';
@@ -9,37 +8,43 @@ import { describeTypeTag, NONE, TYPE_TAG, WireError } from './wire.js';
 const TWO_TO_32 = 0x1_0000_0000;
 /** The type tag before a text's bytes, and the NUL after them. */
 const TEXT_OVERHEAD_BYTES = 2;
-/** Before a property's value, its length comes twice, each time as a type tag and four bytes. */
+/** Before the bytes of a property's value, their number comes twice: a type tag and four bytes each time. */
 const PROP_HEADER_BYTES = 10;
 /**
- * How many bytes of a format's properties are kept. Those of PCM take 50. Few are enough, because no
- * property of a format is published.
+ * The limit for the properties of a format. The properties of PCM take 50 bytes. A low limit is enough,
+ * because no property of a format is published.
  */
 const FORMAT_PROPS_MAX_BYTES = 512;
 
-/** The kinds of values, and the type that each is read as. */
+/** The kinds of values, each with the TypeScript type of its values. */
 export interface ValueTypes {
   readonly u32: number;
   readonly u8: number;
   /** Undefined if the number on the wire is NONE. */
   readonly index: number | undefined;
-  /** The index of the record's object. The cache finds the object's property lists by this index. */
+  /**
+   * The index of the object that a record describes. The cache finds the object's property lists by this
+   * index.
+   */
   readonly ownIndex: number;
   readonly bool: boolean;
   /** A raw volume: 0x10000 is 100 % (volume.ts). */
   readonly volume: number;
   /** The raw volume of each channel. */
   readonly volumes: number[];
-  /** Microseconds. A value above 2^53 - 1, the largest exact number, becomes that number. */
+  /** Microseconds. A value above 2^53 - 1 becomes 2^53 - 1, because JavaScript rounds larger integers. */
   readonly usec: number;
   readonly sampleSpec: SampleSpec;
-  /** The position of each channel, as `pulse/channelmap.h` numbers them. */
+  /** The position of each channel, as its number in PulseAudio's `pulse/channelmap.h`. */
   readonly channelMap: number[];
-  /** A whole text, such as a name that may be sent back to the server; undefined for the null string. */
+  /**
+   * A whole text, such as a name that may be sent back to the server. Undefined for the null string, which
+   * differs from an empty text.
+   */
   readonly optionalText: string | undefined;
   /** A whole text that is never the null string. */
   readonly text: string;
-  /** A text for people, cut to TEXT_MAX_BYTES; undefined for the null string, which is not the empty one. */
+  /** A text for people, cut to TEXT_MAX_BYTES; undefined for the null string. */
   readonly excerpt: string | undefined;
   /**
    * The entries that `PropertyBudget` keeps. If a key occurs twice, the later value counts, as in the server.
@@ -76,8 +81,8 @@ export class Reader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
   readonly #texts: TextCache;
-  readonly #start: number;
-  readonly #end: number;
+  readonly #payloadStart: number;
+  readonly #payloadEnd: number;
   #offset: number;
   /** The index of the object whose record is being read; 0 in a payload without an `ownIndex`. */
   #objectIndex: number;
@@ -88,24 +93,24 @@ export class Reader {
     this.#view = view;
     this.version = version;
     this.#texts = texts;
-    this.#start = start;
-    this.#end = end;
+    this.#payloadStart = start;
+    this.#payloadEnd = end;
     this.#offset = start;
     this.#objectIndex = 0;
   }
 
   get isAtEnd(): boolean {
-    return this.#offset === this.#end;
+    return this.#offset === this.#payloadEnd;
   }
 
   /** The unread bytes, as a view of the payload. */
   unreadBytes(): Buffer {
-    return this.#bytes.subarray(this.#offset, this.#end);
+    return this.#bytes.subarray(this.#offset, this.#payloadEnd);
   }
 
   /** Reads the `size` bytes of a value whose kind is not in `ValueTypes`. Returns a view of the payload. */
-  takeBytes(tag: number, size: number): Buffer {
-    const start = this.#skipTagged(tag, size);
+  takeBytes(typeTag: number, size: number): Buffer {
+    const start = this.#skipTagged(typeTag, size);
     return this.#bytes.subarray(start, start + size);
   }
 
@@ -113,7 +118,8 @@ export class Reader {
    * Throws WireError if bytes are left over: the frame was read wrongly, or the server has made a mistake.
    */
   finish(): void {
-    if (this.#offset !== this.#end) throw this.#error(`${this.#end - this.#offset} bytes left over`);
+    const leftOver = this.#payloadEnd - this.#offset;
+    if (leftOver !== 0) throw this.#error(`${leftOver} bytes left over`);
   }
 
   u32(): number {
@@ -139,17 +145,17 @@ export class Reader {
       case 'u8':
         return view.getUint8(this.#skipTagged(TYPE_TAG.u8, 1));
       case 'bool': {
-        const tag = this.#bytes[this.#offset];
-        if (tag !== TYPE_TAG.yes && tag !== TYPE_TAG.no) throw this.#unexpected(TYPE_TAG.yes);
+        const typeTag = this.#bytes[this.#offset];
+        if (typeTag !== TYPE_TAG.yes && typeTag !== TYPE_TAG.no) throw this.#unexpected(TYPE_TAG.yes);
         this.#skip(1);
-        return tag === TYPE_TAG.yes;
+        return typeTag === TYPE_TAG.yes;
       }
       case 'volume':
         return view.getUint32(this.#skipTagged(TYPE_TAG.volume, 4));
       case 'volumes': {
         const count = view.getUint8(this.#skipTagged(TYPE_TAG.volumes, 1));
         const at = this.#skip(4 * count);
-        // The array has its final length. If it grew by `push`, two values would take the room of seventeen.
+        // The array is made with its final length. With `push`, two values would take the room of seventeen.
         const values = new Array<number>(count);
         for (let channel = 0; channel < count; channel += 1)
           values[channel] = view.getUint32(at + 4 * channel);
@@ -202,17 +208,17 @@ export class Reader {
 
   #excerpt(): string | undefined {
     const bytes = this.#bytes;
-    const tag = bytes[this.#offset];
-    if (tag === TYPE_TAG.noText) {
+    const typeTag = bytes[this.#offset];
+    if (typeTag === TYPE_TAG.noText) {
       this.#skip(1);
       return undefined;
     }
-    if (tag !== TYPE_TAG.text) throw this.#unexpected(TYPE_TAG.text);
+    if (typeTag !== TYPE_TAG.text) throw this.#unexpected(TYPE_TAG.text);
     const start = this.#offset + 1;
     let end = start;
     // A loop finds the end of a short text sooner than a call of indexOf.
-    while (end < this.#end && bytes[end] !== 0) end += 1;
-    if (end >= this.#end) throw this.#error('a text without its end');
+    while (end < this.#payloadEnd && bytes[end] !== 0) end += 1;
+    if (end >= this.#payloadEnd) throw this.#error('a text without its end');
     this.#offset = end + 1;
     return this.#texts.text(bytes, this.#view, start, end);
   }
@@ -254,7 +260,7 @@ export class Reader {
     const bytes = this.#bytes;
     const start = this.#offset;
     if (bytes[start] !== TYPE_TAG.u32) throw this.#unexpected(TYPE_TAG.u32);
-    // This call throws if the frame ends within these bytes, so they can be read after it.
+    // This call throws if the frame ends within the PROP_HEADER_BYTES, so they can be read after the call.
     this.#skip(PROP_HEADER_BYTES);
     const announced = this.#view.getUint32(start + 1);
     const typeTag = bytes[start + 5];
@@ -264,7 +270,7 @@ export class Reader {
     return this.#skip(length);
   }
 
-  /** The value whose bytes are [start, offset). It is a text, which ends with a NUL by convention. */
+  /** Decodes a property's value, whose bytes are [start, `#offset`). Leaves out the usual NUL at the end. */
   #valueText(start: number): string {
     const end = this.#offset;
     const hasNul = end > start && this.#bytes[end - 1] === 0;
@@ -281,17 +287,17 @@ export class Reader {
   /** Skips `size` bytes, and returns where they begin. */
   #skip(size: number): number {
     const start = this.#offset;
-    if (start + size > this.#end) throw this.#error(`the frame ends within ${size} bytes`);
+    if (start + size > this.#payloadEnd) throw this.#error(`the frame ends within ${size} bytes`);
     this.#offset = start + size;
     return start;
   }
 
   #unexpected(expected: number): WireError {
-    const got = this.#offset < this.#end ? this.#bytes[this.#offset] : undefined;
+    const got = this.#offset < this.#payloadEnd ? this.#bytes[this.#offset] : undefined;
     return this.#error(`expected ${describeTypeTag(expected)}, got ${describeTypeTag(got)}`);
   }
 
   #error(what: string): WireError {
-    return new WireError(`at byte ${this.#offset - this.#start} of the payload: ${what}`);
+    return new WireError(`at byte ${this.#offset - this.#payloadStart} of the payload: ${what}`);
   }
 }

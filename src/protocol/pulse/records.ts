@@ -1,6 +1,6 @@
-// Which fields the server's records have, in wire order. `since` names the version that introduced a field
-// (PulseAudio's file PROTOCOL). `ValueTypes` in reader.ts explains the kinds of fields: an `excerpt` is a
-// text that may be cut, and `text` and `optionalText` are whole texts.
+// Lists the fields of the server's records, in wire order. `since` names the protocol version that introduced
+// a field (PulseAudio's file PROTOCOL). `ValueTypes` in reader.ts explains the kinds of fields: an `excerpt`
+// is a text that may be cut, and `text` and `optionalText` are whole texts.
 
 import {
   bool,
@@ -70,7 +70,7 @@ const DEVICE_END = {
   props,
   configuredLatency: usec,
   baseVolume: volume,
-  /** 0 running, 1 idle, 2 suspended; undefined for an unknown state, which is -1 on the wire. */
+  /** 0 running, 1 idle, 2 suspended; undefined if the state is unknown. */
   state: index,
   volumeSteps: u32,
   card: index,
@@ -156,7 +156,7 @@ export const RECORD_STREAM_REPLY = {
   sourceOutput: index,
   /** Size of the server's buffer, in bytes. */
   maxLength: u32,
-  /** Size of one fragment, in bytes. */
+  /** The server sends the sound in fragments of this many bytes. */
   fragmentLength: u32,
   sampleSpec,
   channelMap,

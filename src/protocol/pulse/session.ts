@@ -1,5 +1,5 @@
 // Decides what received bytes and the time mean for one connection to the sound server, and which bytes are
-// written. It has no socket, timer or clock; the dialler has them.
+// written. It has no socket, timer or clock; `Link` in actors/dial.ts has them.
 
 import {
   type CommandName,
@@ -20,7 +20,7 @@ import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
-/** All sound servers refuse a cookie that does not have this length, also those that ignore its content. */
+/** Every sound server refuses a cookie of another length, even if it ignores the cookie's content. */
 const COOKIE_BYTES = 256;
 
 export interface SessionOptions {
@@ -28,11 +28,14 @@ export interface SessionOptions {
   readonly cookie?: Uint8Array | undefined;
   /** Our properties, such as `application.name`. They are sent in SET_CLIENT_NAME. */
   readonly clientProps: Readonly<Record<string, string>>;
-  /** In ms, for the whole handshake. A server that systemd started for the connection once took 25 s. */
+  /** The time for the whole handshake. One server, which systemd started for the connection, took 25 s. */
   readonly authDeadlineMs: number;
-  /** In ms, for each request without a deadline of its own. */
+  /** The time for each request that has no deadline of its own. */
   readonly requestDeadlineMs: number;
-  /** The most requests without a reply, those that have timed out included. A further request is refused. */
+  /**
+   * At most this many requests may be without an answer. A request that has timed out counts until its late
+   * answer comes. A further request is refused.
+   */
   readonly pendingMax: number;
 }
 
@@ -69,11 +72,12 @@ export class Session {
   readonly #texts = new TextCache();
   /** Oldest first. Most replies come in this order, so a search from the first request is short. */
   #pending: PendingRequest[] = [];
-  /** The tags of requests that have timed out. A tag is used again only after its late reply. */
+  /** The tags of requests that have timed out and have no answer yet. No new request gets such a tag. */
   readonly #timedOutTags = new Set<number>();
   /**
-   * The newest request's tag. Tags go from 0 to NONE - 1, and then begin again with 0. This value is the one
-   * before 0, the first request's tag. Only messages of the server that answer no request have the tag NONE.
+   * The tag of the newest request. After the tag NONE - 1 comes the tag 0, and this value begins with
+   * NONE - 1. So the first request gets the tag 0. No request gets the tag NONE, because the server's
+   * messages that answer no request have it.
    */
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
@@ -96,7 +100,10 @@ export class Session {
     });
   }
 
-  /** Takes the first `length` of the received bytes. Bad bytes end the session, and cause no exception. */
+  /**
+   * Takes the first `length` of the received bytes. Bytes that break the protocol end the session, and cause
+   * no exception.
+   */
   receive(received: Uint8Array, length = received.length): void {
     try {
       this.#framer.push(received, this.#receiveFrame, length);
@@ -115,16 +122,16 @@ export class Session {
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
     const state = this.#state;
-    const unanswered = this.#pending.length + this.#timedOutTags.size;
+    const unansweredCount = this.#pending.length + this.#timedOutTags.size;
     if (state.kind === 'closed') settle({ ok: false, error: { kind: 'closed', reason: state.reason } });
     else if (state.kind !== 'ready') settle({ ok: false, error: { kind: 'not-ready' } });
-    else if (unanswered >= this.#options.pendingMax) settle({ ok: false, error: { kind: 'overflow' } });
+    else if (unansweredCount >= this.#options.pendingMax) settle({ ok: false, error: { kind: 'overflow' } });
     else this.#send(command, args, now + deadlineMs, settle);
   }
 
   /** Drops the cached property lists of an object. Call it when the object has been removed. */
-  forget(object: number): void {
-    this.#texts.lists.forget(object);
+  forget(objectIndex: number): void {
+    this.#texts.lists.forget(objectIndex);
   }
 
   /**
@@ -165,19 +172,19 @@ export class Session {
     this.#events.onClosed(reason);
   }
 
-  /** Sends a step of the handshake. `next` gets the reply; an error of the server ends the session. */
+  /** Sends a step of the handshake. `onReply` gets the reply; an error of the server ends the session. */
   #sendHandshake<C extends HandshakeName>(
     command: C,
     args: RequestArgs<C>,
     deadline: number,
-    next: (reply: Reply<C>) => void,
+    onReply: (reply: Reply<C>) => void,
   ): void {
     this.#state = { kind: 'handshake', command, deadline };
     this.#send(command, args, deadline, (result) => {
-      if (result.ok) next(result.value);
+      if (result.ok) onReply(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // With `closed` or `violation` the session ends elsewhere; our arguments cannot cause `bad-argument`.
+      // After `closed` the session is over; after `violation`, `receive` ends it. No other kind can occur.
     });
   }
 
@@ -239,7 +246,7 @@ export class Session {
     switch (command) {
       case FROM_SERVER.REPLY:
       case FROM_SERVER.ERROR:
-        this.#settle(tag, reader, command);
+        this.#receiveAnswer(tag, reader, command);
         break;
       case FROM_SERVER.SUBSCRIBE_EVENT: {
         const event = decodeEvent(reader.u32(), reader.u32());
@@ -263,7 +270,7 @@ export class Session {
    * Settles the request that a reply or an error answers. If this request has timed out, the answer is
    * dropped. Throws WireError if there was no such request, or if the answer cannot be decoded.
    */
-  #settle(tag: number, reader: Reader, command: number): void {
+  #receiveAnswer(tag: number, reader: Reader, command: number): void {
     const request = this.#takePending(tag);
     if (request === undefined) {
       if (!this.#timedOutTags.delete(tag))

@@ -3,8 +3,9 @@
 import { NONE, WireError } from './wire.js';
 
 /**
- * The kinds of objects. The low four bits of an event are an index in this list: 0x12 is a change (1) of a
- * sink input (2). A mask has a bit for each kind: 0x05 has bits 0 and 2, for sinks and sink inputs.
+ * The kinds of objects. The low four bits of an event's word are an index in this list: 0x12 is a change (1)
+ * of a sink input (2). The mask of a subscription has a bit for each kind: 0x05 has bits 0 and 2, for sinks
+ * and sink inputs.
  */
 export const FACILITIES = [
   'sink',
@@ -19,7 +20,7 @@ export const FACILITIES = [
   'card',
 ] as const;
 
-/** The kinds of changes. Bits 4 and 5 of an event are an index in this list. */
+/** The kinds of changes. Bits 4 and 5 of an event's word are an index in this list. */
 const TYPES = ['new', 'change', 'remove'] as const;
 
 const FACILITY_BITS = 0x0f;
@@ -43,9 +44,9 @@ function maskOf(...facilities: readonly Facility[]): number {
   return mask;
 }
 
-/** The events that records need. Others would cost time: each run of pactl makes three `client` events. */
+/** The events that records need. Other events cost time: each run of pactl makes three `client` events. */
 export const AUDIO_MASK = maskOf('sink', 'source', 'sink-input', 'server', 'card');
-/** The events of streams that read a source. Only the levels of inputs need them. */
+/** The events of streams that capture a source. Only the levels of inputs need them. */
 export const CAPTURE_MASK = maskOf('source-output');
 
 /** Decodes an event's word and index. Throws WireError for a word that no server may send. */

@@ -8,10 +8,10 @@ const TEXT_SLOTS = 2048;
  */
 const CACHED_TEXT_MAX_BYTES = 64;
 /**
- * How many bytes of a text are decoded, unless the whole text is needed (`optionalText` in reader.ts). The
- * limit is needed, because PulseAudio and PipeWire pass on texts of 60 000 bytes, and V8 makes them twice as
- * long in memory if one character is beyond Latin-1. 136 streams with two such texts each filled a thread's
- * whole heap (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * At most this many bytes of a text are decoded, unless the whole text is needed (`text` and `optionalText`
+ * in reader.ts). The limit is needed, because PulseAudio and PipeWire pass on texts of 60 000 bytes, and V8
+ * makes them twice as long in memory if one character is beyond Latin-1. 136 streams with two such texts each
+ * filled a thread's whole heap (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 export const TEXT_MAX_BYTES = 1024;
 /** How many bytes of a text are compared at a time. */
@@ -21,8 +21,8 @@ const GOLDEN_FACTOR = 0x9e3779b1;
 /** This factor, like the one above, is a prime of xxHash. */
 const PRIME_FACTOR = 0x85ebca77;
 /**
- * A product of 32 bits is shifted to the right by this number, and its highest bits remain. They are the
- * slot, because the lower bits of a product depend on only few bits of its two factors.
+ * A product of 32 bits is shifted to the right by this number. Its highest bits remain, and are the number of
+ * the slot. The lower bits of a product would be worse, because they depend on only few bits of its factors.
  */
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
@@ -39,16 +39,19 @@ const OBJECT_PLACES = 512;
  */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECT_PLACES * LISTS_PER_OBJECT - 1;
-/** Lists that are longer are decoded each time, not kept. The bytes of all kept lists take at most 2 MB. */
+/** Longer lists are not kept, but decoded at every reading. The bytes of all kept lists take at most 2 MB. */
 const LIST_MAX_BYTES = 2048;
 /** Spare room behind a list's bytes, so that a list that has grown a little fits into the same array. */
 const SPARE_BYTES = 64;
 
-/** Nobody may change such a list, because several readings of a stream or device may share it. */
+/** A decoded list. Nobody may change it, because several readings of a stream or device may share it. */
 export type Properties = Readonly<Record<string, string>>;
 
 interface CachedList {
-  /** The list's bytes on the wire, with its end mark, so that a longer list is never taken for this one. */
+  /**
+   * The list's bytes on the wire up to its end mark, and spare room behind them. Because of the end mark, a
+   * longer list is never taken for this one.
+   */
   readonly bytes: Uint8Array;
   /** How many of `bytes` belong to the list. */
   readonly length: number;
@@ -80,8 +83,8 @@ class ListCache {
   }
 
   /** Drops the lists of a removed object, because they are most of the memory that its record took. */
-  forget(object: number): void {
-    const first = (object * LISTS_PER_OBJECT) & PLACE_MASK;
+  forget(objectIndex: number): void {
+    const first = (objectIndex * LISTS_PER_OBJECT) & PLACE_MASK;
     this.#lists.fill(undefined, first, first + LISTS_PER_OBJECT);
   }
 
@@ -92,17 +95,16 @@ class ListCache {
     const oldBytes = this.#lists[place & PLACE_MASK]?.bytes;
     // A new array would cost more than the rest of this method. A list that has changed is about as long as
     // before, so it usually fits into the old array.
-    const isLargeEnough = oldBytes !== undefined && oldBytes.length >= length;
-    const bytes = isLargeEnough ? oldBytes : new Uint8Array(length + SPARE_BYTES);
+    const fitsIntoOldBytes = oldBytes !== undefined && oldBytes.length >= length;
+    const bytes = fitsIntoOldBytes ? oldBytes : new Uint8Array(length + SPARE_BYTES);
     payload.copy(bytes, 0, start, end);
     this.#lists[place & PLACE_MASK] = { bytes, length, props };
   }
 }
 
 /**
- * Keeps decoded texts. A list of sink inputs has the same keys, and mostly the same values, for every stream
- * and at every reading. To find a text costs a third of decoding it, and equal texts are one string in
- * memory.
+ * Keeps decoded texts. The property keys, and most of the values, are the same for all sink inputs and at
+ * every reading. To find a text costs a third of decoding it, and equal texts are one string in memory.
  */
 export class TextCache {
   readonly lists = new ListCache();
@@ -110,11 +112,11 @@ export class TextCache {
   /**
    * The bytes of each slot's text. To compare them by words is four times as fast as to compare characters.
    */
-  readonly #bytes = new Uint8Array(TEXT_SLOTS * CACHED_TEXT_MAX_BYTES);
-  readonly #words = new DataView(this.#bytes.buffer);
+  readonly #slotBytes = new Uint8Array(TEXT_SLOTS * CACHED_TEXT_MAX_BYTES);
+  readonly #slotWords = new DataView(this.#slotBytes.buffer);
   /**
-   * A new text whose first slot is taken goes into its second slot if this is true, else into the first one.
-   * The value changes with each text that is kept.
+   * Each text has a first and a second slot. If the first slot of a new text is taken, this value decides
+   * which of the two slots the text gets. The value changes with each text that is kept.
    */
   #evictSecond = false;
 
@@ -129,8 +131,9 @@ export class TextCache {
     const isShort = length < WORD_BYTES;
     const firstWord = isShort ? shortWord(bytes, start, end) : words.getInt32(start);
     const lastWord = isShort ? firstWord : words.getInt32(end - WORD_BYTES);
-    // The hash uses the length and both ends. To read all bytes would cost more than the rare collisions.
-    // The shift by 15 mixes higher bits into lower ones, as in xxHash before it multiplies by PRIME_FACTOR.
+    // The hash uses only the length, the first word and the last word. To read all bytes would cost more than
+    // the rare collisions. The shift by 15 mixes higher bits into lower ones, as xxHash does before it
+    // multiplies by PRIME_FACTOR.
     const mixed = Math.imul(firstWord + length, GOLDEN_FACTOR) ^ lastWord;
     const slot = Math.imul(mixed ^ (mixed >>> 15), PRIME_FACTOR) >>> SLOT_SHIFT;
     // A text is in one of two slots, such as 4 or 5. If there were only one slot for it, two keys with the
@@ -149,16 +152,16 @@ export class TextCache {
   #find(slot: number, firstWord: number, words: DataView, start: number, end: number): string | undefined {
     const cached = this.#texts[slot];
     const base = slot * CACHED_TEXT_MAX_BYTES;
-    // Each character of a cached text is one byte, so its length is also a number of bytes.
-    if (cached?.length !== end - start || this.#words.getInt32(base) !== firstWord) return undefined;
+    // Each character of a cached text is one byte, so the text's length is also the number of its bytes.
+    if (cached?.length !== end - start || this.#slotWords.getInt32(base) !== firstWord) return undefined;
     for (let at = start + WORD_BYTES; at < end; at += WORD_BYTES) {
       const wordStart = Math.min(at, end - WORD_BYTES);
-      if (words.getInt32(wordStart) !== this.#words.getInt32(base + wordStart - start)) return undefined;
+      if (words.getInt32(wordStart) !== this.#slotWords.getInt32(base + wordStart - start)) return undefined;
     }
     return cached;
   }
 
-  /** Decodes the text, and keeps it in one of its two slots. */
+  /** Decodes the text, and may keep it in one of its two slots. */
   #decode(slot: number, firstWord: number, bytes: Buffer, start: number, end: number): string {
     const text = bytes.toString('utf8', start, end);
     // A text is kept only if every character is one byte, because `#find` compares the length of the text
@@ -169,9 +172,9 @@ export class TextCache {
     const target = isSecond ? slot ^ 1 : slot;
     const base = target * CACHED_TEXT_MAX_BYTES;
     this.#texts[target] = text;
-    this.#bytes.set(bytes.subarray(start, end), base);
+    this.#slotBytes.set(bytes.subarray(start, end), base);
     // A text that is shorter than a word is stored as `#find` compares it: as the word of `shortWord`.
-    if (end - start < WORD_BYTES) this.#words.setInt32(base, firstWord);
+    if (end - start < WORD_BYTES) this.#slotWords.setInt32(base, firstWord);
     return text;
   }
 }

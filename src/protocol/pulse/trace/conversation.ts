@@ -12,7 +12,7 @@ export type Side = 'client' | 'server';
 
 /** One message. A member is undefined if the message does not have it. */
 export interface DecodedMessage {
-  /** The command's name; its number if the number has no name; `?` if the frame has no number. */
+  /** The command's name; its code if the code has no name; `?` if the frame has no code. */
   readonly command: string | number;
   readonly tag: number | undefined;
   /** The command that a reply or an error answers, if its request is remembered. */
@@ -54,8 +54,8 @@ const COOKIE_START = VERSION_START + 5;
 const COOKIE_BYTES_START = COOKIE_START + 5;
 
 /**
- * Flags in the highest byte of the version. A trace has to decline both kinds: it can neither pass file
- * descriptors on nor read shared memory.
+ * Flags in the highest byte of the version. Each flag offers a kind of shared memory. A trace has to decline
+ * both kinds, because it can neither pass file descriptors on nor read shared memory.
  */
 const SHARED_MEMORY_FLAGS = { shm: 0x80, memfd: 0x40 };
 
@@ -67,7 +67,7 @@ const PENDING_MAX = 4096;
 /** How many values without a name are decoded of one message: the first ones. */
 const UNNAMED_MAX = 64;
 
-/** A command's number is its index in `MESSAGES`. */
+/** A command's code on the wire is its index in `MESSAGES`. */
 const commandCode = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
 const ERROR = commandCode('ERROR');
 const REPLY = commandCode('REPLY');
@@ -79,8 +79,8 @@ export class Conversation {
   /** The protocol version that both sides use, but at most NEWEST_VERSION. Undefined until it is known. */
   negotiatedVersion: number | undefined;
   readonly #texts: TextCache;
-  /** The numbers of the commands that wait for a reply, by their tags. */
-  readonly #requests = new Map<number, number>();
+  /** The codes of the requests that wait for a reply, by the requests' tags. */
+  readonly #requestCodes = new Map<number, number>();
 
   constructor(texts: TextCache) {
     this.#texts = texts;
@@ -88,19 +88,19 @@ export class Conversation {
 
   /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
-    // A command or tag that the frame lacks becomes NONE. A message that answers no request also has the tag
-    // NONE. Both can be looked up, because neither `MESSAGES` nor `#requests` has an entry for NONE.
+    // A code or tag that the frame lacks becomes NONE. A message that answers no request also has the tag
+    // NONE. Neither `MESSAGES` nor `#requestCodes` has an entry for NONE.
     const { command: code = NONE, tag = NONE } = commandAndTagOf(frame);
     const isReply = from === 'server' && code === REPLY;
     const isError = from === 'server' && code === ERROR;
-    // `requestCode` is the command that this message answers. The fields of a reply depend on that command;
+    // `requestCode` is the code of the request that this message answers. A reply's fields depend on it, but
     // all errors have the same fields.
-    const requestCode = isReply || isError ? this.#requests.get(tag) : undefined;
+    const requestCode = isReply || isError ? this.#requestCodes.get(tag) : undefined;
     const namedFields = isReply ? MESSAGES[requestCode ?? NONE]?.reply : MESSAGES[code]?.fields;
     // The reader's version has no effect here, because `readTypedValue` reads each value by its type tag.
     const reader = new Reader(new Chunk(frame), NEWEST_VERSION, this.#texts, HEADER_BYTES);
     const { fields, unnamed, problem } = decode(reader, namedFields ?? [], this.#namingVersion);
-    if (requestCode !== undefined) this.#requests.delete(tag);
+    if (requestCode !== undefined) this.#requestCodes.delete(tag);
     if (from === 'client' && tag !== NONE) this.#remember(tag, code);
     const isAuthReply = isReply && requestCode === AUTH;
     // `fields` has the version without its flags (`protocolVersion` in values.ts).
@@ -126,8 +126,8 @@ export class Conversation {
   }
 
   /**
-   * The version by which fields get their names. `MESSAGES` has versions 32 to 35. In any other version some
-   * names may be wrong.
+   * The version by which fields get their names. `MESSAGES` has only versions 32 to 35. For any other version
+   * the nearest of these is taken, and some names may be wrong.
    */
   get #namingVersion(): number {
     const version = this.negotiatedVersion ?? this.offeredVersion ?? NEWEST_VERSION;
@@ -136,10 +136,10 @@ export class Conversation {
 
   /** Remembers a request until its reply comes. */
   #remember(tag: number, code: number): void {
-    const isFull = this.#requests.size >= PENDING_MAX;
-    const [oldestTag] = this.#requests.keys();
-    if (isFull && oldestTag !== undefined) this.#requests.delete(oldestTag);
-    this.#requests.set(tag, code);
+    const isFull = this.#requestCodes.size >= PENDING_MAX;
+    const [oldestTag] = this.#requestCodes.keys();
+    if (isFull && oldestTag !== undefined) this.#requestCodes.delete(oldestTag);
+    this.#requestCodes.set(tag, code);
   }
 }
 
@@ -153,7 +153,7 @@ function wordAt(frame: Buffer, start: number): number | undefined {
   return hasWord ? frame.readUInt32BE(start + 1) : undefined;
 }
 
-/** The number and the tag of a command; undefined where the frame lacks them. */
+/** The code and the tag of a command; each is undefined if the frame lacks it. */
 export function commandAndTagOf(frame: Buffer) {
   return { command: wordAt(frame, CODE_START), tag: wordAt(frame, TAG_START) };
 }
@@ -186,7 +186,7 @@ function secretStart(auth: Buffer): number {
   return length === auth.length - COOKIE_BYTES_START ? COOKIE_BYTES_START : COOKIE_START;
 }
 
-/** Clears the flags of shared memory in the frame's version, and returns the names of those that were set. */
+/** Clears the flags of shared memory in the frame's version. Returns the names of the flags that were set. */
 function declineSharedMemory(frame: Buffer): readonly string[] {
   if (wordAt(frame, VERSION_START) === undefined) return [];
   let flags = frame.readUInt8(FLAGS_POSITION);
@@ -196,7 +196,7 @@ function declineSharedMemory(frame: Buffer): readonly string[] {
   return offered.map(([name]) => name);
 }
 
-/** Returns AUTH as it is if it has the usual form, else without values: any of them may be the cookie. */
+/** Returns a usual AUTH as it is. Any other AUTH loses its values, because each value may be the cookie. */
 function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   const { fields, unnamed, problem } = auth;
   const { version, cookie } = fields;
@@ -207,13 +207,13 @@ function withoutSecrets(auth: DecodedMessage): DecodedMessage {
 }
 
 /** Decodes the values behind code and tag, up to the first one that cannot be read. */
-function decode(reader: Reader, named: MessageFields, version: number) {
+function decode(reader: Reader, namedFields: MessageFields, version: number) {
   const fields: Record<string, Value> = {};
   const unnamed: TypedValue[] = [];
   try {
     reader.u32();
     reader.u32();
-    readRecord(reader, named, version, fields);
+    readRecord(reader, namedFields, version, fields);
     while (!reader.isAtEnd) {
       if (unnamed.length === UNNAMED_MAX) throw new WireError(`${reader.unreadBytes().length} bytes more`);
       unnamed.push(readTypedValue(reader));
@@ -225,7 +225,7 @@ function decode(reader: Reader, named: MessageFields, version: number) {
   }
 }
 
-/** Reads the fields of a record into `values`. If this throws, `values` has the fields read so far. */
+/** Reads the fields of a record into `values`. If a field cannot be read, `values` has the earlier fields. */
 function readRecord(
   reader: Reader,
   fields: MessageFields,
@@ -254,12 +254,12 @@ function printableValue(reader: Reader, { naming }: MessageField): Value {
  * or the frame's end, causes a WireError.
  */
 function listValue(reader: Reader, field: MessageField, version: number): Value[] {
-  const isToEnd = field.list === '+';
-  const count = isToEnd ? Number.POSITIVE_INFINITY : readTypedValue(reader).value;
+  const isListToEnd = field.list === '+';
+  const count = isListToEnd ? Number.POSITIVE_INFINITY : readTypedValue(reader).value;
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);
   const values: Value[] = [];
   while (values.length < count) {
-    if (isToEnd && reader.isAtEnd) break;
+    if (isListToEnd && reader.isAtEnd) break;
     const { itemRecord } = field;
     const value = itemRecord
       ? readRecord(reader, recordFields(itemRecord), version)

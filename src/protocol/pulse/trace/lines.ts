@@ -10,7 +10,7 @@ export type TraceItem =
   | { readonly from: Side; readonly data: AudioBlock }
   | { readonly from?: Side; readonly note: string };
 
-/** `seconds` is the time since the trace began. The first connection is 1. */
+/** `seconds` is the time since the trace began. `connection` is 1 for the first connection. */
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
 /**
@@ -48,7 +48,7 @@ export function textLine(line: TraceLine): string {
 }
 
 function arrowOf(from: Side | undefined): string {
-  // A note about the connection comes from neither side.
+  // A note about the whole connection comes from neither side.
   if (from === undefined) return ' ';
   return from === 'client' ? ' > ' : ' < ';
 }
@@ -108,7 +108,7 @@ function inQuotes(text: string): string {
 }
 
 function escapeUnprintable(text: string): string {
-  // A character beyond U+FFFF has two units, and JSON needs an escape for each of them.
+  // A character beyond U+FFFF has two UTF-16 units, and JSON needs an escape for each of them.
   return text.replace(UNPRINTABLE, (char) => char.split('').map(escapedUnit).join(''));
 }
 
