@@ -23,8 +23,8 @@ const CONTRAST_MIN = 4.5;
 /** The circle of hues is divided into this many ranges. */
 const HUE_RANGES = 12;
 /**
- * A cover counts as coloured if its strongest range has more chroma than this. The chroma of a range is the
- * sum over its pixels, divided by the number of all pixels.
+ * A cover counts as coloured if one range of hues has more chroma than this. Chroma is 0 for grey, and 1 at
+ * most. The chroma of a range is the sum of its pixels' chroma, divided by the number of the cover's pixels.
  */
 const CHROMA_MIN = 0.03;
 const LIGHTNESS_STEP = 0.01;
@@ -42,11 +42,14 @@ interface HueSum {
   y: number;
 }
 
-/** `pixels` are red, green, blue and alpha, 0..255. Returns undefined for a grey cover. */
+/**
+ * `pixels` has the red, green, blue and alpha of each pixel, 0..255. Returns undefined if the cover does not
+ * count as coloured (`CHROMA_MIN`).
+ */
 export function tintIn(pixels: ArrayLike<number>): Tint | undefined {
   const sums: HueSum[] = Array.from({ length: HUE_RANGES }, () => ({ chroma: 0, saturation: 0, x: 0, y: 0 }));
-  for (let first = 0; first + PIXEL_BYTES <= pixels.length; first += PIXEL_BYTES) {
-    const channel = (index: number): number => (pixels[first + index] ?? 0) / 255;
+  for (let start = 0; start + PIXEL_BYTES <= pixels.length; start += PIXEL_BYTES) {
+    const channel = (index: number): number => (pixels[start + index] ?? 0) / 255;
     const { hue, saturation, chroma } = hslOf([channel(0), channel(1), channel(2)]);
     const range = Math.floor(hue / (360 / HUE_RANGES)) % HUE_RANGES;
     const sum = sums[range];
@@ -63,7 +66,7 @@ export function tintIn(pixels: ArrayLike<number>): Tint | undefined {
   return { hue: (hue + 360) % 360, saturation: strongest.saturation / strongest.chroma };
 }
 
-/** Hue in degrees, saturation and chroma 0..1, as in the colour model HSL. */
+/** The hue is in degrees. The saturation and the chroma are 0..1, as in the colour model HSL. */
 function hslOf(colour: Colour) {
   const max = Math.max(...colour);
   const chroma = max - Math.min(...colour);
@@ -82,11 +85,12 @@ function hueSixths([red, green, blue]: Colour, max: number, chroma: number): num
 }
 
 /**
- * The colour of this tint with a lightness, 0..1, by the formula that CSS has for `hsl` (CSS Color 4, 7.1).
+ * Returns the colour that has this tint and this lightness, 0..1. The formula is that of `hsl` in CSS (CSS
+ * Color 4, 7.1).
  */
 function colourOf({ hue, saturation }: Tint, lightness: number): Colour {
   const amplitude = saturation * Math.min(lightness, 1 - lightness);
-  // The circle of hues has twelve parts of 30 degrees. The shift is 0 for red, 8 for green, and 4 for blue.
+  // The shift counts in twelfths of the circle of hues. It is 0 for red, 8 for green, and 4 for blue.
   const channel = (shift: number): number => {
     const twelfths = (shift + hue / 30) % 12;
     return lightness - amplitude * Math.max(-1, Math.min(twelfths - 3, 9 - twelfths, 1));
@@ -99,7 +103,7 @@ function luminanceOf([red, green, blue]: Colour): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
-/** WCAG's formula needs the amount of light. A channel of an sRGB colour is not proportional to it. */
+/** Returns the amount of light, as WCAG's formula needs it. An sRGB channel is not proportional to light. */
 function linear(channel: number): number {
   return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
 }
@@ -114,9 +118,10 @@ export function contrastOf(one: Colour, other: Colour): number {
 const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
- * The search for the ground and the accent begins with their `lightness`. Each of the two must have enough
- * contrast with its own `greys`. A grey stands for a colour of page.css, such as `grey(0x63)` for `--quiet`
- * of the light scheme. The grey was chosen so that the contrast with the colour itself is a little higher.
+ * `readableColour` searches for the ground and the accent, and begins with their `lightness`. Each of the two
+ * must have enough contrast with its own `greys`. Each grey stands for a colour of page.css, such as
+ * `grey(0x63)` for `--quiet` of the light scheme. The contrast with that colour is a little higher than the
+ * contrast with the grey.
  */
 interface Scheme {
   readonly ground: {
@@ -127,8 +132,8 @@ interface Scheme {
   };
   readonly accent: { readonly lightness: number; readonly greys: readonly Colour[] };
   /**
-   * Each step of the search adds this to the lightness of the ground, and subtracts it from the lightness of
-   * the accent.
+   * Each step of the search for the ground adds this to the lightness. Each step of the search for the accent
+   * subtracts it.
    */
   readonly step: number;
 }
@@ -147,11 +152,11 @@ const SCHEMES: Readonly<Record<'light' | 'dark', Scheme>> = {
 };
 
 /**
- * Changes the lightness from `from` by `step` until the colour has enough contrast with all others, or is
+ * `initial` is a lightness. Adds `step` to it until the colour has enough contrast with all `others`, or is
  * white or black.
  */
-function readableColour(tint: Tint, from: number, step: number, others: readonly Colour[]): Colour {
-  let lightness = from;
+function readableColour(tint: Tint, initial: number, step: number, others: readonly Colour[]): Colour {
+  let lightness = initial;
   const isReadable = (): boolean =>
     others.every((other) => contrastOf(colourOf(tint, lightness), other) >= CONTRAST_MIN);
   while (!isReadable() && lightness > 0 && lightness < 1) lightness += step;

@@ -16,22 +16,23 @@ const TRACKS_PER_FRAME = 10;
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /**
- * Requests the whole of a long tracklist, because the event stream has only its beginning. This
- * beginning is returned until a response has come, and after a failed request. While a changed tracklist is
- * requested, the previous response is returned.
+ * Requests the whole of a long tracklist, because the event stream has only the beginning. Returns this
+ * beginning until a response has come, and after a failed request. Returns the previous response while a
+ * changed tracklist is requested.
  */
-function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
+function useWholeTracklist(busName: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
   const [response, setResponse] = useState<TracklistRecord>();
   useEffect(() => {
     if (streamed.truncated !== true) return undefined;
-    const request = new AbortController();
+    // This controller is only a flag. It does not end the request, but an answer after `abort` is ignored.
+    const effect = new AbortController();
     const show = (list: TracklistRecord | undefined): void => {
-      if (!request.signal.aborted) setResponse(list);
+      if (!effect.signal.aborted) setResponse(list);
     };
-    node.tracklist(player).then(show, () => show(undefined));
-    return () => request.abort();
-  }, [node, player, streamed]);
+    node.tracklist(busName).then(show, () => show(undefined));
+    return () => effect.abort();
+  }, [node, busName, streamed]);
   return streamed.truncated === true ? (response ?? streamed) : streamed;
 }
 
@@ -91,7 +92,7 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
       </ActionButton>
       {canEdit ? (
         <IfMayChange>
-          {/* One button removes and undoes, so that it keeps its place and the focus. */}
+          {/* One button is for removal and undo, so that the button keeps its place and the focus. */}
           <Button
             icon={removal.isUnderWay ? 'undo' : 'close'}
             label={translate(removal.isUnderWay ? 'keepTrack' : 'removeTrack', { name })}
@@ -105,14 +106,14 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
 });
 
 /**
- * A removal can be undone for this time. It is sent only afterwards, because no player can bring a track
- * back.
+ * A removal can be undone for this time. The request is sent only after this time, because no player can undo
+ * a removal.
  */
 const UNDO_MS = 5000;
 
 /**
- * Removes a track after `UNDO_MS`. A call of `undo` prevents this. If the line disappears or the page is
- * left, the track is removed at once.
+ * Removes a track `UNDO_MS` after `begin`, unless `undo` is called before. If the line disappears or the user
+ * leaves the page during this time, the track is removed at once.
  */
 function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   const report = useContext(Reporting);
@@ -121,8 +122,8 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   /** True from the request until its answer. */
   const [isPending, setPending] = useState(false);
   /**
-   * True after `undo`, so that the cleanup of the effect does not send the removal. This is a ref, because
-   * the cleanup sees only the states of the drawing that made it.
+   * True from `undo` until the next `begin`. While it is true, the cleanup of the effect does not send the
+   * removal. It is a ref, because the cleanup sees only the states of the drawing that made the cleanup.
    */
   const isUndone = useRef(false);
   useEffect(() => {
@@ -145,7 +146,7 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
     return () => {
       clearTimeout(timer);
       ended.abort();
-      // This call is for a line that disappears. After an undo, or after another call, `send` does nothing.
+      // This call is for a line that disappears. After `undo`, or after an earlier call, `send` does nothing.
       send();
     };
   }, [isUnderWay]);
@@ -175,10 +176,10 @@ function AddTrack({ busName }: Pick<TrackProps, 'busName'>) {
     event.preventDefault();
     begin();
   };
-  const name = translate('trackAddress');
+  const label = translate('trackAddress');
   return (
     <form class="row" onSubmit={submit}>
-      <input ref={field} class="text grow" type="url" required aria-label={name} placeholder={name} />
+      <input ref={field} class="text grow" type="url" required aria-label={label} placeholder={label} />
       <button type="submit" class="button" aria-busy={isUnderWay}>
         {translate('addTrack')}
       </button>

@@ -1,4 +1,4 @@
-// Draws a player's cover, position and buttons, which all of its views share, and decides its texts.
+// Draws the parts that several views of a player share: cover, position and buttons. Decides their texts.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
@@ -22,7 +22,7 @@ export function artistAndAlbum({ metadata = {} }: PlayerRecord): string {
   return [metadata['xesam:artist'], metadata['xesam:album']].filter(Boolean).join(' – ');
 }
 
-/** The streams of the player's process. */
+/** Returns the streams of sound (`ClientRecord`) that the player's process plays. */
 export function playerStreams(
   player: PlayerRecord | undefined,
   clients: NodeState['clients'],
@@ -32,32 +32,32 @@ export function playerStreams(
   return pid === undefined ? [] : [...clients.values()].filter(isOfPlayer);
 }
 
-/** True for the stream by which an input plays at an output. It runs even while the input is silent. */
+/** True for a stream that plays an input at an output. Such a stream runs even while the input is silent. */
 const isOfInput = ({ input }: ClientRecord): boolean => input !== undefined;
 
-/** The streams that are not paused. The streams of inputs are the last ones. */
+/** Returns the streams that are not paused. The streams of inputs come last. */
 export function soundingStreams(clients: NodeState['clients']): readonly ClientRecord[] {
   const streams = [...clients.values()].filter(({ corked }) => !corked);
   return streams.sort((a, b) => Number(isOfInput(a)) - Number(isOfInput(b)));
 }
 
-/** True if a stream is not paused. The streams of inputs do not count. */
+/** True if at least one stream is not paused. The streams of inputs do not count. */
 export function isSounding({ clients }: NodeState): boolean {
   const [first] = soundingStreams(clients);
   return first !== undefined && !isOfInput(first);
 }
 
 /**
- * Returns the title of the player's track, also while the player is paused. Without a track, it returns the
- * name of the first stream that is not paused. Without such a stream, the returned text says that nothing
- * plays.
+ * Returns the title of the player's track, also while the player is paused. Without a player or a track,
+ * returns the name of the first stream in `soundingStreams`. Without such a stream, the returned text says
+ * that nothing plays.
  */
 export function playingTitle({ clients }: NodeState, player?: PlayerRecord): string {
   if (player !== undefined && hasTrack(player)) return titleOf(player);
   return soundingStreams(clients)[0]?.name ?? translate('nothingPlays');
 }
 
-/** The text and the icon of each mode of repetition. A press leads to the `next` mode. */
+/** The text and the icon of each loop mode. A press of the button sets the `next` mode. */
 const LOOP_MODES = {
   None: { text: 'loopNone', icon: 'loop', next: 'Playlist' },
   Playlist: { text: 'loopPlaylist', icon: 'loop', next: 'Track' },
@@ -66,7 +66,7 @@ const LOOP_MODES = {
 
 interface TransportProps {
   readonly player: PlayerRecord;
-  /** Makes a button's label of its text. The label may also name the player or the room. */
+  /** Makes the label of a button from the button's text. The label may also name the player or the room. */
   readonly label: (what: string) => string;
 }
 
@@ -115,7 +115,7 @@ export function PlayButton({ player, label }: TransportProps) {
 }
 
 interface ButtonsProps extends TransportProps {
-  /** True if the play button stands elsewhere. */
+  /** True if the view has its play button in another place. */
   readonly isWithoutPlay?: boolean;
 }
 
@@ -143,7 +143,7 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
 
-/** Without the track's length, `control` is `absent`, and the position is drawn without a slider. */
+/** If the track's length is not known, `control` is `absent`, and the position is drawn as a text. */
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const node = useNode();
   const live = useLive();
@@ -158,7 +158,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const clamped = (us: number): number => Math.min(us, length);
   if (position === undefined) return null;
   if (control === 'absent') return <p class="quiet">{clockText(position)}</p>;
-  // The `key` ends a drag when another player takes the place of this one, and `subjectId` when another
+  // `key` ends a drag when another player takes the place of this one. `subjectId` ends a drag when another
   // track begins. A track may have no id, so its title and length are in `subjectId`, too.
   return (
     <Slider
@@ -181,7 +181,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   );
 }
 
-/** 83000000 microseconds make `1:23`. */
+/** 83000000 microseconds become `1:23`. */
 function clockText(us: number): string {
   const wholeSeconds = Math.floor(us / US_PER_S);
   const hours = Math.floor(wholeSeconds / 3600);
@@ -195,8 +195,8 @@ function clockText(us: number): string {
 const LAST_COVER = new LatePart(async () => (await import('./pictures.js')).LastCover);
 
 /**
- * A cover that failed is loaded again after this time. The web may be slow, or a player may still write the
- * cover's file.
+ * A cover that could not be loaded is requested again after this time. The web may have been slow, or the
+ * player may not have written the whole file of the cover yet.
  */
 const COVER_RELOAD_MS = 60_000;
 
@@ -223,8 +223,8 @@ export function Cover({ player, onPicture }: CoverProps) {
   const { bus_name } = player;
   const isLastCover = !hasTrack(player) && lastCover.current.player === bus_name;
   const lastAddress = isLastCover ? lastCover.current.address : '';
-  // All covers of a player have one path. With another `of`, the browser loads the new cover. A player that
-  // has neither a cover nor a track keeps its last cover. A track without a cover has no address.
+  // All covers of a player have the same path. A new `of` makes the browser load the new cover. A player
+  // without a cover and without a track keeps its last cover. For a track without a cover, `address` is ''.
   const address = hasCover ? `${node.coverUrl(bus_name)}?of=${hashOf(identity)}` : lastAddress;
   const hasPicture = address !== '';
   // This effect is only a cleanup, which runs when a cover is no longer drawn.
@@ -251,8 +251,8 @@ export function Cover({ player, onPicture }: CoverProps) {
 }
 
 /**
- * With `showsLastCover`, the last cover that this tab has stored is drawn, if there is one (last-cover.tsx).
- * It may be that of another player.
+ * With `showsLastCover`, the last cover in the storage of the browser's tab is drawn, if there is one
+ * (last-cover.tsx). It may be the cover of another player.
  */
 export function NoCover({ showsLastCover }: { readonly showsLastCover: boolean }) {
   return showsLastCover ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
@@ -267,7 +267,7 @@ function coverIdentity({ metadata = {} }: PlayerRecord): string {
   return fields.map((field) => metadata[field]).join();
 }
 
-/** A short form of the text. Two texts almost always have different numbers. */
+/** Returns a number for the text. Different texts almost always have different numbers. */
 function hashOf(text: string): number {
   let hash = 7;
   for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;

@@ -1,4 +1,5 @@
-// Draws the newest lines of a log, and how a unit has failed. The lines are read only while the log is open.
+// Draws the newest lines of a unit's log, and the last failure in it. Reads the lines only while the log is
+// open.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';
@@ -7,7 +8,7 @@ import { formatTime } from './time.js';
 
 interface UnitLogProps {
   readonly read: () => Promise<readonly LogEntryRecord[]>;
-  /** The log is read again when this changes. It is the unit's state, or the time at which a run ended. */
+  /** The log is read again when this changes: the unit's state, or the time at which an upgrade ended. */
   readonly readAgainOn: string | undefined;
   /** True if the last failure in the log is displayed above the lines. */
   readonly showsFailure: boolean;
@@ -18,7 +19,7 @@ interface UnitLogProps {
 
 interface LogContent {
   readonly logEntries: readonly LogEntryRecord[];
-  /** Why there are no entries. This is empty if there are entries, and before the log is read. */
+  /** The text that says why there are no entries; '' if there are entries, or if the log is not read yet. */
   readonly emptyReason: string;
 }
 
@@ -29,7 +30,8 @@ export function UnitLog({ read, readAgainOn, showsFailure, title, isOffered }: U
   const [{ logEntries, emptyReason }, setContent] = useState<LogContent>(NO_CONTENT);
   useEffect(() => {
     if (!isOpen) return undefined;
-    const request = new AbortController();
+    // This controller is only a flag. It does not end the request, but an answer after `abort` is ignored.
+    const effect = new AbortController();
     read()
       .then(
         (entries) => ({ logEntries: entries, emptyReason: entries.length === 0 ? translate('noLog') : '' }),
@@ -39,9 +41,9 @@ export function UnitLog({ read, readAgainOn, showsFailure, title, isOffered }: U
         },
       )
       .then((content) => {
-        if (!request.signal.aborted) setContent(content);
+        if (!effect.signal.aborted) setContent(content);
       });
-    return () => request.abort();
+    return () => effect.abort();
     // `read` is no input of the effect, because each drawing passes another function.
   }, [readAgainOn, isOpen]);
   if (!isOffered && !isOpen) return null;

@@ -1,4 +1,5 @@
-// Draws the section of the node's upgrade: the versions, the progress of a run, and the result of a run.
+// Draws the section of the node's upgrades: the versions, the progress of a run, the results of the last run
+// and of the last check, the log, and the buttons.
 
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
@@ -16,7 +17,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';
-  // The log is that of the unit that upgrades. Without `can_upgrade` there is no such unit.
+  // The log is that of the unit that upgrades the node. Without `can_upgrade` there is no such unit.
   const isLogOffered = run.state === 'failed' && can_upgrade === true;
   return (
     <div class="card">
@@ -53,14 +54,14 @@ function headline(upgrade: NonNullable<NodeState['upgrade']>): string {
 /** This needs no `IfMayChange`, because `QuestionButton` contains one. */
 function UpgradeButton({ latest }: { readonly latest: string }) {
   const node = useNode();
-  const version = { version: isolated(latest) };
+  const values = { version: isolated(latest) };
   const isVersionKnown = latest !== '';
-  const text = isVersionKnown ? translate('upgradeNow', version) : translate('upgradeAny');
+  const text = isVersionKnown ? translate('upgradeNow', values) : translate('upgradeAny');
   return (
     <QuestionButton
       class="main"
       text={text}
-      question={isVersionKnown ? translate('upgradeAsk', version) : translate('upgradeAnyAsk')}
+      question={isVersionKnown ? translate('upgradeAsk', values) : translate('upgradeAnyAsk')}
       explanation={translate('upgradeEffect')}
       confirm={text}
       failureTitle={translate('couldNotUpgrade')}

@@ -18,7 +18,7 @@ export function UseButton({ name, isDefault, send }: UseProps) {
   const { displayed: isDisplayedAsDefault, set } = useControl(isDefault, send, failureTitle);
   const mayChange = useMayChange();
   if (!mayChange && !isDisplayedAsDefault) return null;
-  // Both states have the same button, so that it keeps the focus.
+  // The default and the others have the same button, so that a pressed button keeps the focus.
   return (
     <button
       type="button"

@@ -1,5 +1,5 @@
 // Decides what the page of the house and the menu of rooms know of each room: its label, its player, its
-// output, and the node on which its controls act. The rooms are this node and the nodes that it knows.
+// output, and the node on which its controls act. A room is this node, or another node that this node knows.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -14,41 +14,38 @@ import { useRedraw } from './parts.js';
 import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
-/**
- * Connects the page to the rooms while the component that calls this is drawn. `isAway` is true while the
- * page's own node is away.
- */
-export function useNamedRooms(isAway: boolean): readonly NamedRoom[] {
-  const rooms = useRooms(isAway);
-  const lastRooms = useRef<readonly PlayingRoom[]>([]);
+/** Returns the rooms with their labels. Connects the page to them while the calling component is drawn. */
+export function useNamedRooms(isOwnNodeAway: boolean): readonly NamedRoom[] {
+  const rooms = useRooms(isOwnNodeAway);
+  const lastRooms = useRef<readonly RoomWithSound[]>([]);
   lastRooms.current = rooms.map((room) => {
     const last = lastRooms.current.find(({ key }) => key === room.key);
-    return playingRoom(room, last);
+    return withSound(room, last);
   });
   return withLabels(lastRooms.current);
 }
 
-function useRooms(isAway: boolean): readonly Room[] {
+function useRooms(isOwnNodeAway: boolean): readonly Room[] {
   const ownLive = useLive();
   const redraw = useRedraw();
   const [house] = useState(() => new House(ownScript(), redraw));
   const { nodes } = ownLive.state;
   useEffect(() => () => house.close(), [house]);
   useEffect(() => house.update(nodes), [house, nodes]);
-  return house.rooms(ownLive, isAway);
+  return house.rooms(ownLive, isOwnNodeAway);
 }
 
-interface PlayingRoom extends Room {
+interface RoomWithSound extends Room {
   readonly player: PlayerRecord | undefined;
   readonly output: OutputRecord | undefined;
-  /** The label of the output, as it was last known. */
+  /** The last known label of the output. */
   readonly lastLabel: string | undefined;
 }
 
-export type NamedRoom = PlayingRoom & { readonly label: string };
+export type NamedRoom = RoomWithSound & { readonly label: string };
 
 /** `last` is the same room at the last drawing. */
-function playingRoom(room: Room, last: PlayingRoom | undefined): PlayingRoom {
+function withSound(room: Room, last: RoomWithSound | undefined): RoomWithSound {
   const state = room.live && withoutHidden(room.live.state);
   const player = state && currentPlayer([...state.players.values()], last?.player);
   const output = state && mainOutput(state, player);
@@ -56,12 +53,12 @@ function playingRoom(room: Room, last: PlayingRoom | undefined): PlayingRoom {
 }
 
 /**
- * A room's label is that of its main output, or the name of its host if there is no output. Until a room's
- * state is known, its label is the name under which its node is announced. If several rooms have the same
- * label, the name of the host is added to each.
+ * A room's label is the label of its main output, or the host name if there is no output. Until the room's
+ * state is known, its label is its `name` (house.ts). If several rooms have the same label, the host name is
+ * added to each label that is not the host name itself.
  */
-function withLabels(rooms: readonly PlayingRoom[]): readonly NamedRoom[] {
-  const labels = rooms.map(ownLabel);
+function withLabels(rooms: readonly RoomWithSound[]): readonly NamedRoom[] {
+  const labels = rooms.map(shortLabel);
   return rooms.map((room, index) => {
     const label = labels[index] ?? room.name;
     const host = room.live?.state.server?.hostname ?? room.name;
@@ -71,16 +68,16 @@ function withLabels(rooms: readonly PlayingRoom[]): readonly NamedRoom[] {
   });
 }
 
-function ownLabel({ live, name, status, output, lastLabel }: PlayingRoom): string {
-  // A room that is not live keeps its last label, because its state may lack the output: a node that is
-  // switched off may lose its outputs before its connection, and one with a new address has no state yet.
+function shortLabel({ live, name, status, output, lastLabel }: RoomWithSound): string {
+  // A room that is not live keeps its last label, because its state may lack the output. A node that is
+  // switched off may lose its outputs before its connection. A node with a new address has no state yet.
   const outputLabel = status === 'live' ? output?.label : lastLabel;
   return outputLabel ?? live?.state.server?.hostname ?? name;
 }
 
 /**
- * Why a room cannot be controlled now; undefined if it can. The statuses are explained at `RoomStatus` in
- * room-connection.ts, and `link` in house.ts.
+ * The key of the text that says why a room cannot be controlled now; undefined if the room can be controlled.
+ * `RoomStatus` (room-connection.ts) and `Room` (house.ts) explain the statuses.
  */
 export const STATUS_TEXTS: Readonly<Record<Room['status'], TextKey | undefined>> = {
   live: undefined,

@@ -5,15 +5,15 @@ import { LatePart, usePart } from './late.js';
 
 const PICTURES = new LatePart(() => import('./pictures.js'));
 
-/** The returned function takes each loaded cover, and undefined for a track without a cover. */
+/** Call the returned function with each loaded cover, and with undefined when a cover is no longer drawn. */
 export function useTint(): (picture: HTMLImageElement | undefined) => void {
-  // Each load makes a new object, so that the effect also runs when the same element loads another cover.
+  // Each cover gets a new object, so that the effect also runs when the same element loads another cover.
   const [cover, setCover] = useState<{ readonly picture: HTMLImageElement }>();
   usePart(PICTURES, cover !== undefined);
-  const { loaded } = PICTURES;
+  const { loaded: pictures } = PICTURES;
   useEffect(() => {
-    loaded?.colourPage(cover?.picture);
-    if (cover !== undefined) loaded?.keepCover(cover.picture);
-  }, [loaded, cover]);
+    pictures?.colourPage(cover?.picture);
+    if (cover !== undefined) pictures?.keepCover(cover.picture);
+  }, [pictures, cover]);
   return useCallback((picture) => setCover(picture && { picture }), []);
 }

@@ -1,15 +1,15 @@
 // Decides by the page's address what the page shows. Pure.
 
 export interface View {
-  /** `?view=now`, for a wall or a television: the current track alone, as large as possible. */
+  /** `?view=now`: what plays, as large as possible, for a wall or a television. */
   readonly isWall: boolean;
   /** `?view=house`: all rooms of the house. */
   readonly isHouse: boolean;
-  /** `?only=outputs,players`: only these sections, for a frame of another page. Undefined means all. */
+  /** `?only=outputs,players`: only these sections, for a frame in another page. Undefined: all sections. */
   readonly only: ReadonlySet<SectionId> | undefined;
 }
 
-/** The sections by the names that `only` may have. Some names are the page's, some the HTTP interface's. */
+/** The section for each name in `only`. Some sections have a second name, which the HTTP interface uses. */
 const SECTION_NAMES = {
   now: 'now',
   players: 'now',
@@ -37,8 +37,8 @@ export function viewOf(query: string): View {
   const parameters = new URLSearchParams(query);
   const names = (parameters.get('only') ?? '').split(',').map((name) => name.trim());
   const sections: ReadonlyMap<string, SectionId> = new Map(Object.entries(SECTION_NAMES));
-  const known = names.map((name) => sections.get(name)).filter((section) => section !== undefined);
-  const only = new Set(known);
+  const knownSections = names.map((name) => sections.get(name)).filter((section) => section !== undefined);
+  const only = new Set(knownSections);
   const view = parameters.get('view');
   return { isWall: view === 'now', isHouse: view === 'house', only: only.size > 0 ? only : undefined };
 }

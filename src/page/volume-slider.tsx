@@ -4,7 +4,7 @@ import { formatPercent } from './language.js';
 import { useLive } from './node.js';
 import { Slider } from './slider.js';
 
-/** The step until the node's own step is known. This is the default of `api.ui.volumeStep`. */
+/** This step applies until the node's own step is known. It is the default of `api.ui.volumeStep`, 5 %. */
 const DEFAULT_STEP = 0.05;
 
 type VolumeProps = Omit<Parameters<typeof Slider>[0], 'text' | 'keyStep'>;

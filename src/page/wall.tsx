@@ -22,7 +22,7 @@ import { useTint } from './use-tint.js';
 /** The page is dimmed after this time without input. */
 const DIM_AFTER_MS = 15_000;
 const DIM_CHECK_MS = 250;
-/** The time between two shifts by some pixels. Without shifts, a still picture burns into the screen. */
+/** The page moves by some pixels at this interval. A picture that does not move burns into the screen. */
 const SHIFT_MS = 60_000;
 const SHIFTS_PX = [0, 6, 12, 6, 0, -6, -12, -6] as const;
 const CLOCK_MS = 1000;
@@ -31,7 +31,7 @@ interface WallProps {
   readonly state: NodeState;
   readonly player: PlayerRecord | undefined;
   readonly output: OutputRecord | undefined;
-  /** The name of the room. It is displayed if there is no output. */
+  /** The name of the node. It is displayed if there is no output. */
   readonly name: string;
 }
 
@@ -42,12 +42,12 @@ export function Wall({ state, player, output, name }: WallProps) {
   const artist = hasNoTrack ? '' : artistAndAlbum(player);
   const next = player === undefined ? undefined : nextTitle(player, state.tracklists);
   const isSilent = !isSounding(state) && (player === undefined || !isPlaying(player));
-  // There are three cases. A track has its own cover. Without a track, a silent wall shows the last cover.
-  // If something plays that is no track, the last cover would be wrong, so an icon is drawn.
+  // A track is drawn with its own cover. If there is no track and no sound, the last cover is drawn. If there
+  // is a sound without a track, the last cover would be wrong, so an icon is drawn.
   const playerOfCover = hasNoTrack && !isSilent ? undefined : player;
   return (
     <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
-      {/* The ground is the same cover, but blurred (page.css). */}
+      {/* This background also shows the cover, but page.css blurs it. */}
       <div class="wall-ground">{playerOfCover === undefined ? null : <Cover player={playerOfCover} />}</div>
       {playerOfCover === undefined ? (
         <div class="cover" aria-hidden="true">

@@ -1,14 +1,11 @@
 // Lists the backends and bridges, with their names in the configuration and for clients. Pure.
 
-/**
- * The backends, in start order. The names are also the values of the query `backend=` and of the event
- * `backend.updated`.
- */
+/** The backends, in start order. */
 export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth'] as const;
 
 export type Backend = (typeof BACKENDS)[number];
 
-/** The bridges start after the backends, in this order. They receive records, and ask for operations. */
+/** The bridges start after the backends, in this order. They receive records, and may ask for operations. */
 export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
@@ -21,10 +18,10 @@ export const SUBSCRIBERS = ['bluetooth', ...BRIDGES] as const;
 
 export type Subscriber = (typeof SUBSCRIBERS)[number];
 
-/** Everything that runs in a thread of its own. Clients see a bridge's state like a backend's. */
+/** A backend or a bridge. Each has a thread of its own, and a state that clients can read. */
 export type ChildName = Backend | Bridge;
 
-/** All children, in start order. */
+/** All children, in start order. The query `backend=` and the event `backend.updated` use these names. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
 /** A child's names outside the daemon. Some of them are older than the `ChildName`, and differ from it. */
@@ -37,7 +34,7 @@ interface OuterNames {
   readonly queryAlias?: string;
 }
 
-/** The children whose names differ somewhere. */
+/** Only the names that differ from the `ChildName`. */
 const OUTER_NAMES: Readonly<Partial<Record<ChildName, Partial<OuterNames>>>> = {
   audio: { section: 'pulseaudio', sectionAlias: 'sound_server' },
   systemd: { sectionAlias: 'service_manager' },
@@ -49,7 +46,7 @@ export function outerNames(child: ChildName): OuterNames {
   return { section: child, ...OUTER_NAMES[child] };
 }
 
-/** A child's state as `/health` reports it (docs/http-api.md, "Backend health"). */
+/** The states of a child in `/health` (docs/http-api.md, "Backend health"). */
 export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as const;
 
 export type BackendState = (typeof BACKEND_STATES)[number];
@@ -59,15 +56,22 @@ export interface BackendHealth {
   readonly state: BackendState;
   /** When the state began, in milliseconds since the epoch. */
   readonly since: number;
-  /** How often the thread has died. */
+  /** How often the child's thread has died. */
   readonly restarts: number;
+  /** The reason for the state, or a problem of a child that is up. */
   readonly detail?: string;
 }
 
-/** The reason of a child that is connecting, until its first report: many seconds on a slow board. */
+/**
+ * The reason for the state `connecting` until the child's first report. On a slow board, this report comes
+ * many seconds after the start.
+ */
 const NOT_REPORTED = 'it is starting, and has not reported yet';
 
-/** The words for a child's state in a refusal. A state with a reason becomes `STATE: REASON`. */
+/**
+ * Returns the text for a child's state in a refusal: `STATE: REASON`, or `STATE` if there is no reason.
+ * `connecting` without a reason gets `NOT_REPORTED`.
+ */
 export function stateWithReason(state: string, reason: string | undefined): string {
   if (reason !== undefined) return `${state}: ${reason}`;
   return state === 'connecting' ? `connecting: ${NOT_REPORTED}` : state;

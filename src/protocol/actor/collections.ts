@@ -2,7 +2,7 @@
 
 import type { Backend, ChildName } from './backends.js';
 
-/** The name that the schema of each event's data has in the OpenAPI document (docs/events.md, "Events"). */
+/** The events (docs/events.md, "Events"), each with the schema of its data in the OpenAPI document. */
 export const EVENTS = {
   'server.info': 'ServerInfo',
   'service.updated': 'Service',
@@ -47,10 +47,13 @@ export interface CollectionSpec {
   readonly backend?: ChildName;
   /** The event of a new record. By default it is the event in `updated`. */
   readonly added?: EventType;
-  /** The event of a changed or new record. Absent if changes of this collection make no event. */
+  /**
+   * The event of a changed record, and of a new one if `added` is absent. If `updated` is absent, changes of
+   * this collection make no event.
+   */
   readonly updated?: EventType;
   /**
-   * The event of a removed record. Where it is absent, streams get a new snapshot, which lacks the record
+   * The event of a removed record. If it is absent, streams get a new snapshot, which lacks the record
    * (`needsSnapshot` in gateway/journal.ts has the exceptions). Such removals are rare. An example is a unit
    * that becomes hidden, because it is now an upgrade unit.
    */
@@ -61,12 +64,12 @@ export interface CollectionSpec {
    */
   readonly isPart?: true;
   /**
-   * The JSON of the collection's events. By default it is the record. Else:
+   * The JSON of the collection's events. By default it is the record; for a removal, the last record. Else:
    * - `list`: an array of one or more records. Changes that directly follow each other may share one event.
-   * - `player`: `{data, emitted_at}` with the record as `data`; for a removal only the bus name, which is
-   *   the key.
+   * - `player`: `{data, emitted_at}` with the record as `data`; for a removal an object with only the bus
+   *   name, which is the key.
    * - `tracklist`: the record with the bus name, which is the key, as its first member.
-   * - `node`: the record; for a removal only the name, which is the key.
+   * - `node`: the record; for a removal an object with only the name, which is the key.
    * - `backend`: the record without the members that only `/health` has.
    */
   readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
@@ -80,9 +83,9 @@ export interface CollectionSpec {
    */
   readonly keeps?: 'passing' | 'actions';
   /**
-   * Another collection. If it has a record with the same key, a snapshot contains that record in place of
-   * this collection's. It has the same members, and may have more: the run in `upgrade.run` also has the
-   * progress.
+   * Another collection. In snapshots, each of its records replaces the record with the same key in this
+   * collection. The replacing record has the same members, and may have more: the run in `upgrade.run` also
+   * has the progress.
    */
   readonly inSnapshots?: 'upgrade.run';
 }
@@ -122,8 +125,8 @@ const COLLECTIONS = {
   /** One record, key '': the whole answer to `GET /upgrade`. */
   upgrade: { backend: 'upgrade' },
   /**
-   * The parts of `upgrade` whose changes make events, under the keys `status` and `run`. Both make the event
-   * `upgrade.info`. An event with a `state` is a run, and one without it is a whole status.
+   * Two records, keys `status` and `run`: the parts of `upgrade` whose changes make the event `upgrade.info`.
+   * An event with a `state` is a run, and an event without a `state` is a whole status.
    */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info', inSnapshots: 'upgrade.run' },
   /**
@@ -186,6 +189,10 @@ export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[
 /** The same table, with one type for all rows, so that every optional field can be read. */
 export const COLLECTION_SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
 
+/**
+ * A resource is the answer to a `GET` of the kind `document` (operations.ts). It joins records of its
+ * `collections`. Some MQTT topics have the text of a resource, too.
+ */
 export interface ResourceSpec {
   readonly backend: ChildName;
   readonly collections: readonly Collection[];
@@ -208,10 +215,6 @@ function single(backend: ChildName, collection: Collection): ResourceSpec {
 
 const jsonArray = (texts: readonly string[]): string => `[${texts.join(',')}]`;
 
-/**
- * The collections behind each `GET` whose kind is `document` (operations.ts). An MQTT topic with the same
- * content as such a `GET` is made from them, too.
- */
 export const RESOURCES = {
   audio: {
     backend: 'audio',

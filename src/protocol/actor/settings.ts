@@ -1,4 +1,4 @@
-// The settings that each part of the daemon gets, in which defaults are filled in. Types only.
+// Declares the settings of each part of the daemon. The defaults are already filled in. Types only.
 
 import type { ChildName } from './backends.js';
 
@@ -16,7 +16,10 @@ export interface SystemdSettings {
   readonly enabled: boolean;
   readonly system: readonly UnitEntry[];
   readonly user: readonly UnitEntry[];
-  /** The units of the upgrade backend. Clients do not see them, even if `system` or `user` lists them. */
+  /**
+   * The names of the upgrade backend's units. The systemd backend hides these units from clients, even if
+   * `system` or `user` lists them.
+   */
   readonly internal: readonly string[];
 }
 
@@ -33,7 +36,10 @@ export interface OutputChoice {
   readonly startVolume?: number | undefined;
 }
 
-/** Outputs that play together, as one output. Its name is `tonearm.` and the name of the group. */
+/**
+ * Outputs that play together, as one output. The one output is called `tonearm.NAME`: NAME is the group's
+ * name.
+ */
 export interface GroupChoice {
   /** 1 to 64 characters. */
   readonly label?: string | undefined;
@@ -44,24 +50,27 @@ export interface GroupChoice {
 export interface AudioSettings {
   readonly enabled: boolean;
   /**
-   * True: the backend also acts without a command. It sets start volumes, and keeps groups and loopbacks. If
-   * the daemon restarts, the backend still ends the music at the time that was set before. False in
-   * `tonearm bench`, because the running daemon does all this.
+   * True: the backend also acts without a command. It sets start volumes, makes groups, and plays inputs at
+   * outputs (`listen`). After a restart of the daemon, it still ends the music at the time that a client set
+   * before. False in `tonearm bench`, because a daemon that runs at the same time does all this.
    */
   readonly actsByItself: boolean;
   /** True: clients can read the sound server's authentication cookie over HTTP. */
   readonly serveCookie: boolean;
-  /** The port of the daemon's HTTP server, at which clients get the cookie. */
+  /** The port of the daemon's HTTP server. Clients get the cookie there. */
   readonly apiPort: number;
-  /** One limit for every output, or limits by the names of outputs. Each limit is 0..1. */
+  /** One limit for all outputs, or limits by the names of outputs. Each limit is 0..1. */
   readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
   /** By the names of outputs. */
   readonly outputs: Readonly<Record<string, OutputChoice>>;
   /** By the names of groups. Each name has 1 to 32 characters: a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
-  /** By the names of inputs: the name of the output at which the input plays from the start on. */
+  /**
+   * The key is the name of an input, and the value is the name of an output. The output plays the sound of
+   * the input from the daemon's start on.
+   */
   readonly listen: Readonly<Record<string, string>>;
-  /** The delay in milliseconds from an input to the output at which it is heard. */
+  /** The delay in milliseconds between an input and the output that plays its sound. */
   readonly listenLatency: number;
 }
 
@@ -73,13 +82,16 @@ export interface PowerSettings {
 
 export interface UpgradeSettings {
   readonly enabled: boolean;
-  /** The path of the file from which the backend reads the versions; always set if enabled. */
+  /**
+   * The path of the file from which the backend reads the current and the latest version. Always set if
+   * `enabled` is true.
+   */
   readonly resultFile?: string | undefined;
   readonly checkUnit?: string | undefined;
   readonly upgradeUnit?: string | undefined;
-  /** The path of the socket at which the upgrade script sends its progress. */
+  /** The path of the socket to which an upgrade script sends its progress. */
   readonly progressSocket: string;
-  /** The path of the daemon's own file, in which it remembers the run. */
+  /** The path of the file in which the backend remembers the run over a restart of the daemon. */
   readonly stateFile: string;
 }
 
@@ -87,9 +99,9 @@ export interface PlayersSettings {
   readonly enabled: boolean;
   /** Names of players that clients never see; `*` stands for any characters. */
   readonly ignore: readonly string[];
-  /** True: a player that begins to play pauses the others. */
+  /** True: if a player begins to play, the backend pauses all other players. */
   readonly exclusive: boolean;
-  /** True: covers at web addresses are fetched. */
+  /** True: the backend fetches covers from web addresses. */
   readonly fetchCovers: boolean;
 }
 
@@ -97,38 +109,40 @@ export interface BluetoothSettings {
   readonly enabled: boolean;
   /** BlueZ's name of the adapter, such as `hci0`; by default the first adapter. */
   readonly adapter?: string | undefined;
-  /** True: the first adapter that the backend uses is switched on. */
+  /** True: the backend switches on the first adapter that it uses. */
   readonly powerOnStart: boolean;
   /**
-   * Which devices are connected again without a command: all loudspeakers and headphones (true), none
-   * (false), or the devices with these addresses, which are in capital letters.
+   * The devices that the backend connects again without a command: all loudspeakers and headphones (true),
+   * none (false), or the devices with the listed addresses. The addresses are in capital letters.
    */
   readonly reconnect: boolean | readonly string[];
-  /** In seconds. */
+  /** Pairing mode lasts this many seconds. */
   readonly pairingTimeout: number;
-  /** In seconds. */
+  /** A scan lasts this many seconds. */
   readonly scanTimeout: number;
-  /** The adapter is switched off after this many seconds without a connection; 0 means never. */
+  /** The backend switches off the adapter after this many seconds without a connection; 0 means never. */
   readonly idleTimeout: number;
 }
 
 export interface DiscoverySettings {
   readonly enabled: boolean;
-  /** The service's name on the network: 1 to 63 bytes. */
+  /** The name of the node on the network: 1 to 63 bytes. */
   readonly name: string;
-  /** The URLs of further nodes: `http://` or `https://`, host, optional port. */
+  /**
+   * The URLs of nodes besides those that avahi-daemon finds: `http://` or `https://`, host, optional port.
+   */
   readonly nodes: readonly string[];
-  /** True: the pages of the other nodes may read the state of this one, and control its sound. */
+  /** True: the pages of other nodes may read the state of this node, and control its sound. */
   readonly trust: boolean;
 }
 
 export interface MqttSettings {
   readonly enabled: boolean;
-  /** `mqtt://` or `mqtts://`, host, optional port; always set if enabled. */
+  /** `mqtt://` or `mqtts://`, host, optional port. Always set if `enabled` is true. */
   readonly url?: string | undefined;
   readonly username?: string | undefined;
   readonly passwordFile?: string | undefined;
-  /** A file of certificates (PEM); by default those of the system. */
+  /** The path of a file with certificates (PEM). By default, the bridge uses the system's certificates. */
   readonly caFile?: string | undefined;
   /** The beginning of the node's topics. */
   readonly topic: string;
@@ -163,5 +177,8 @@ export interface Settings {
   readonly mqtt: MqttSettings;
 }
 
-/** Each actor's part of the settings, sent to its thread. */
+/**
+ * The settings of each actor, by the name of its child. An actor's thread gets only the settings of this
+ * actor.
+ */
 export type ChildSettings = Pick<Settings, ChildName>;

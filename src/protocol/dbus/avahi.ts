@@ -1,6 +1,6 @@
-// Which methods, signals, states and errors of org.freedesktop.Avahi are in use. Data only. Reference:
-// avahi-daemon's introspection files (org.freedesktop.Avahi.Server.xml, .EntryGroup.xml) and
-// avahi-common/defs.h.
+// Lists the methods, signals, states, errors and other constants of org.freedesktop.Avahi that the daemon
+// uses. Data only. Reference: avahi-daemon's introspection files (org.freedesktop.Avahi.Server.xml,
+// .EntryGroup.xml) and avahi-common/defs.h.
 
 import { methodsOf, signalRow } from './method.js';
 
@@ -11,20 +11,24 @@ export const AVAHI_BROWSER = 'org.freedesktop.Avahi.ServiceBrowser';
 export const AVAHI_RESOLVER = 'org.freedesktop.Avahi.ServiceResolver';
 
 const serverMethod = methodsOf(AVAHI_NAME, '/', AVAHI_SERVER);
-/** Called on a group's path. */
+/** Makes the rows of methods that are called on the path of an entry group. */
 const entryGroupMethod = methodsOf(AVAHI_NAME, undefined, AVAHI_ENTRY_GROUP);
-/** Called on a resolver's path. */
+/** Makes the rows of methods that are called on the path of a resolver. */
 const resolverMethod = methodsOf(AVAHI_NAME, undefined, AVAHI_RESOLVER);
 
 /**
- * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments. An arrow (`->`) stands
+ * before the reply.
  */
 export const AVAHI_METHODS = {
-  /** -> the server's state, which should be `SERVER_RUNNING`. */
+  /** -> the state of avahi-daemon, such as `SERVER_RUNNING`. */
   getState: serverMethod('GetState', ['', 'i'], 'none'),
-  /** Name -> the next name to try for the same service: `NAME #2`, `NAME #3`. */
+  /** Name -> another name for the same service: `NAME #2` for `NAME`, `NAME #3` for `NAME #2`. */
   getAlternativeServiceName: serverMethod('GetAlternativeServiceName', ['s', 's'], 'none'),
-  /** -> the path of a group. The group ends if our connection to the bus ends, or if avahi-daemon ends. */
+  /**
+   * -> the path of a new entry group, which is a set of services. The entry group ends if our connection to
+   * the bus ends, or if avahi-daemon ends.
+   */
   entryGroupNew: serverMethod('EntryGroupNew', ['', 'o'], 'announcements'),
   /**
    * Interface index, protocol, flags, name, type, domain, host, port, TXT. An empty host means this node.
@@ -35,23 +39,23 @@ export const AVAHI_METHODS = {
    * avahi-daemon announces the services.
    */
   commit: entryGroupMethod('Commit', ['', ''], 'announcements'),
-  /** Withdraws the services, and ends the group. */
+  /** Withdraws the services, and ends the entry group. */
   free: entryGroupMethod('Free', ['', ''], 'announcements'),
   /**
-   * Interface index, protocol, type, domain, flags -> the path of a browser. The browser ends if our
-   * connection to the bus ends, or if avahi-daemon ends.
+   * Interface index, protocol, type, domain, flags -> the path of a service browser, which finds the services
+   * of this type. The service browser ends if our connection to the bus ends, or if avahi-daemon ends.
    */
   serviceBrowserNew: serverMethod('ServiceBrowserNew', ['iissu', 'o'], 'none'),
   /**
    * Interface index, protocol, name, type, domain, protocol of the address, flags -> the path of a resolver.
-   * The resolver ends as a browser does.
+   * The resolver ends in the same cases as a service browser.
    */
   serviceResolverNew: serverMethod('ServiceResolverNew', ['iisssiu', 'o'], 'none'),
   freeResolver: resolverMethod('Free', ['', ''], 'none'),
 } as const;
 
 export const AVAHI_SIGNALS = {
-  /** State, error. The signal of a group has the same arguments. */
+  /** State, error. `groupStateChanged` has the same arguments. */
   serverStateChanged: signalRow(AVAHI_SERVER, 'StateChanged', 'is'),
   groupStateChanged: signalRow(AVAHI_ENTRY_GROUP, 'StateChanged', 'is'),
   /** Interface index, protocol, name, type, domain, flags. `itemRemove` has the same arguments. */
@@ -60,7 +64,7 @@ export const AVAHI_SIGNALS = {
   browserFailure: signalRow(AVAHI_BROWSER, 'Failure', 's'),
   /**
    * Interface index, protocol, name, type, domain, host, protocol of the address, address, port, TXT, flags.
-   * The resolver sends the signal when it has found the service, and after each change.
+   * The resolver sends the signal when it has found the service, and after each change of these values.
    */
   found: signalRow(AVAHI_RESOLVER, 'Found', 'iissssisqaayu'),
   /**
@@ -71,12 +75,12 @@ export const AVAHI_SIGNALS = {
 } as const;
 
 /**
- * The state of a server that can announce services. In any other state, services that were added before are
- * gone, or have a host name that avahi-daemon no longer uses.
+ * The state in which avahi-daemon can announce services. In any other state, services that were added before
+ * are gone, or have a host name that avahi-daemon no longer uses.
  */
 export const SERVER_RUNNING = 2;
 
-/** The values of the state in `groupStateChanged` that are in use. */
+/** The daemon handles these states of an entry group (`groupStateChanged`). */
 export const GROUP_STATES = { established: 2, collision: 3, failure: 4 } as const;
 
 export const AVAHI_ERRORS = {

@@ -1,6 +1,7 @@
-// Which methods, signals, properties and errors of BlueZ (org.bluez) are in use, and which calls BlueZ makes
-// to our agent. The agent is an object of ours that BlueZ asks about pairings. Data only. Reference: BlueZ's
-// doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst, .AgentManager.rst.
+// Lists the methods, signals, properties and errors of BlueZ (org.bluez) that the daemon uses, and BlueZ's
+// calls to our agent. The agent is an object of the daemon: BlueZ asks it about pairings. Also recognizes
+// kinds of services by their UUIDs. Pure. Reference: BlueZ's doc/org.bluez.Adapter.rst, .Device.rst,
+// .Agent.rst, .AgentManager.rst.
 
 import type { PropertyTable } from './daemon.js';
 import { setProperty } from './daemon.js';
@@ -16,13 +17,14 @@ const OBJECT_MANAGER = 'org.freedesktop.DBus.ObjectManager';
 
 const managerMethod = methodsOf(BLUEZ_NAME, '/', OBJECT_MANAGER);
 const agentManagerMethod = methodsOf(BLUEZ_NAME, BLUEZ_PATH, 'org.bluez.AgentManager1');
-/** Called on an adapter's path. */
+/** Makes the rows of methods that are called on the path of an adapter. */
 const adapterMethod = methodsOf(BLUEZ_NAME, undefined, ADAPTER_INTERFACE);
-/** Called on a device's path. */
+/** Makes the rows of methods that are called on the path of a device. */
 const deviceMethod = methodsOf(BLUEZ_NAME, undefined, DEVICE_INTERFACE);
 
 /**
- * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments. An arrow (`->`) stands
+ * before the reply.
  */
 export const BLUEZ_METHODS = {
   /** -> the properties of every object, by path and interface. */
@@ -33,8 +35,8 @@ export const BLUEZ_METHODS = {
   requestDefaultAgent: agentManagerMethod('RequestDefaultAgent', ['o', ''], 'bluetooth'),
   unregisterAgent: agentManagerMethod('UnregisterAgent', ['o', ''], 'bluetooth'),
   /**
-   * The filter, as a dictionary. Filter and discovery belong to our connection to the bus. Other programs
-   * may have a filter and a discovery of their own.
+   * The filter, as a dictionary. BlueZ's word for a scan is discovery. Our filter and our scan belong to our
+   * connection to the bus. Other programs may have a filter and a scan of their own.
    */
   setDiscoveryFilter: adapterMethod('SetDiscoveryFilter', ['a{sv}', ''], 'bluetooth'),
   startDiscovery: adapterMethod('StartDiscovery', ['', ''], 'bluetooth'),
@@ -81,8 +83,8 @@ export const BLUEZ_ERRORS = {
 } as const;
 
 /**
- * `PowerState` is missing before BlueZ 5.66. `UUIDs` are the adapter's services. Programs on the node offer
- * them, for instance the sound server.
+ * `PowerState` is missing before BlueZ 5.66. `UUIDs` are the adapter's services. Some of these services come
+ * from programs on the node, such as the sound server.
  */
 export const ADAPTER_PROPERTIES = {
   Address: 's',
@@ -122,9 +124,10 @@ export const AGENT_INTERFACE = 'org.bluez.Agent1';
 export const AGENT_CAPABILITY = 'NoInputNoOutput';
 
 /**
- * BlueZ's calls to an agent. Their rows are those of signals, because a received call has the form of a
- * signal (`Signal` in method.ts). The first value, where there is one, is the device's path. The second
- * value is the number that people compare on both devices (`u`), or the UUID of a service (`s`).
+ * BlueZ's calls to our agent. `signalRow` makes their rows, because a received call has the form of a signal
+ * (`Signal` in method.ts). The first value is the device's path. The second value is a number (`u`) that
+ * people compare on the node and on the device, or the UUID of a service (`s`). Some calls have only one
+ * value, or none.
  */
 export const AGENT_CALLS = {
   requestConfirmation: signalRow(AGENT_INTERFACE, 'RequestConfirmation', 'ou'),
@@ -135,16 +138,16 @@ export const AGENT_CALLS = {
 } as const;
 
 /**
- * A UUID of a service in the Bluetooth standard (Assigned Numbers, "Service Class"). These UUIDs differ only
- * in four hexadecimal digits, such as `110b`. The parentheses match these digits.
+ * Matches the UUID of a service in the Bluetooth standard (Assigned Numbers, "Service Class"). These UUIDs
+ * differ only in four hexadecimal digits, such as `110b`. The parentheses capture these digits.
  */
-const LISTED_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
+const STANDARD_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
 
 /** Returns a function that tests whether a UUID has the four digits of one of `services`. */
 const uuidTestFor =
   (...services: readonly string[]) =>
   (uuid: string): boolean =>
-    services.includes(LISTED_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
+    services.includes(STANDARD_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
 
 const A2DP_SOURCE = '110a';
 const A2DP_SINK = '110b';
@@ -160,7 +163,7 @@ const HANDS_FREE_GATEWAY = '111f';
 const HUMAN_INTERFACE = '1124';
 const HUMAN_INTERFACE_LOW_ENERGY = '1812';
 
-/** True for a service of sound, or of the remote control of players. */
+/** True for a service that carries sound, or that controls players remotely. */
 export const isSoundService = uuidTestFor(
   A2DP_SOURCE,
   A2DP_SINK,
@@ -175,7 +178,7 @@ export const isSoundService = uuidTestFor(
   HANDS_FREE_GATEWAY,
 );
 
-/** True for a service of loudspeakers and headphones, which play the sound that others send. */
+/** True for a service of devices that play received sound, such as loudspeakers and headphones. */
 export const isPlayingService = uuidTestFor(A2DP_SINK, HEADSET, HEADSET_HS, HANDS_FREE);
 
 /** True for a service that an adapter has only while a sound server uses the adapter. */

@@ -1,5 +1,5 @@
-// Which methods and signals of the bus itself (org.freedesktop.DBus) are in use, and which received
-// properties are valid. Pure.
+// Lists methods and signals of the bus itself (org.freedesktop.DBus), and methods and signals for the
+// properties of any object (org.freedesktop.DBus.Properties). Checks received properties. Pure.
 
 import { type Effect, type Match, type Method, methodsOf, signalRow, type VariantValue } from './method.js';
 import type { Values } from './signatures.js';
@@ -9,7 +9,8 @@ export const BUS_NAME = 'org.freedesktop.DBus';
 const busMethod = methodsOf(BUS_NAME, '/org/freedesktop/DBus', BUS_NAME);
 
 /**
- * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments. An arrow (`->`) stands
+ * before the reply.
  */
 export const BUS_METHODS = {
   /** A match rule (`matchRule` in method.ts). */
@@ -24,7 +25,7 @@ export const BUS_METHODS = {
 
 const PROPERTIES_INTERFACE = 'org.freedesktop.DBus.Properties';
 
-/** Name, old owner, new owner. An owner is a unique name, or '' for none. */
+/** Name, old owner, new owner. An owner is a unique name, or '' if the name has no owner. */
 export const NAME_OWNER_CHANGED = signalRow(BUS_NAME, 'NameOwnerChanged', 'sss');
 
 /** Interface, changed properties, names of invalidated properties. */
@@ -45,7 +46,7 @@ export function getProperty(destination: string) {
 
 /**
  * The row of `Set`: interface, property, value. The method is called on the path of an object. `methodsOf`
- * does not make this row, because it would give the value the type `unknown`.
+ * does not make this row, because the type of the value would then be `unknown`.
  */
 export function setProperty<const E extends Effect>(
   destination: string,
@@ -79,12 +80,13 @@ const CHECKS = {
   y: isInteger,
   n: isInteger,
   // A received value of `x` or `t` is a bigint if a number would not be exact (actors/bus/values.ts). The
-  // check of `x` refuses a bigint, because the only `x` is a player's position, and JSON has no bigint. The
-  // check of `t` accepts it: each `t` is a time of systemd, and no record has such a time as a number.
+  // check of `x` refuses a bigint, because the only `x` is a player's position, which a record has as a JSON
+  // number. The check of `t` accepts a bigint, because each `t` is a time of systemd, and records have such
+  // times only as texts.
   x: isInteger,
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
-  // NaN and infinity are refused, because JSON lacks them. An integer is valid even if the service has sent
-  // it with another signature, which the received value no longer shows.
+  // NaN and infinity are refused, because JSON lacks them. An integer is valid, too: the received value does
+  // not show whether the service has sent it as a `d`.
   d: Number.isFinite,
   // A dictionary is received as an object. Arrays, and the bytes of `ay`, are objects for `typeof`, too.
   'a{sv}': (value: unknown): boolean =>
@@ -96,21 +98,21 @@ const CHECKS = {
 } as const;
 
 /**
- * The type of a table's properties: `{ Volume: 'd' }` makes `{ Volume?: number }`. `Values` is a list, which
- * has only one value if the signature is that of a property.
+ * The type of a table's properties: `{ Volume: 'd' }` makes `{ Volume?: number }`. `Values` is a list. For
+ * the signature of a property, the list has only one value.
  */
 export type PropertyValues<T extends PropertyTable> = {
   readonly [P in keyof T]?: Values<T[P]>[0];
 };
 
-/** The values that `record` has for the properties of `table`. Values of a wrong type are left out. */
+/** The values that `received` has for the properties of `table`. Values of a wrong type are left out. */
 export function readProperties<const T extends PropertyTable>(
   table: T,
-  record: PropertyRecord,
+  received: PropertyRecord,
 ): PropertyValues<T> {
-  const valid = Object.entries(table).filter(
-    ([name, signature]) => Object.hasOwn(record, name) && CHECKS[signature](record[name]),
+  const validRows = Object.entries(table).filter(
+    ([name, signature]) => Object.hasOwn(received, name) && CHECKS[signature](received[name]),
   );
   // The types do not show that each value has passed the check of its own signature.
-  return Object.fromEntries(valid.map(([name]) => [name, record[name]])) as PropertyValues<T>;
+  return Object.fromEntries(validRows.map(([name]) => [name, received[name]])) as PropertyValues<T>;
 }

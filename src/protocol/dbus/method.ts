@@ -1,21 +1,21 @@
-// The form of a row in the tables of methods and signals, and how the signatures in a row become the types
-// of values. Pure.
+// Defines received signals, match rules, and the rows in the tables of methods and signals. The signatures in
+// a row become the types of its values. Pure.
 
 import type { MethodReply, Signature, Values } from './signatures.js';
 
 /**
- * The state that a method changes. A connection to a bus allows the effect `none`, and at most one more.
+ * The state that a method changes. A connection to a bus allows the effect `none`, and at most one other
+ * effect.
  */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 /**
- * A row for one method. A function that takes any row has a parameter of the type `Method`, without type
- * arguments. The compiler accepts each row for it, such as a `Method<readonly [string], number>`, because
- * `Args` is `never` by default.
+ * A row for one method. The type `Method` without type arguments accepts every row, such as a
+ * `Method<readonly [string], number>`, because `Args` is `never` by default.
  */
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;
-  /** The object. Absent if each call names its own. */
+  /** The path of the object. Absent if each call names a path of its own. */
   readonly path?: string;
   readonly interface: string;
   readonly member: string;
@@ -25,16 +25,16 @@ export interface Method<Args = never, Result = unknown, E extends Effect = Effec
   readonly out: string;
   readonly effect: E;
   /**
-   * Never has a value: it only carries the types of `in` and `out` for the compiler. For `['ss', 'o']` its
-   * type is `(args: readonly [string, string]) => string`.
+   * No row has this member: it only shows the compiler the types of the arguments and of the reply. For
+   * `['ss', 'o']` its type is `(args: readonly [string, string]) => string`.
    */
   readonly types?: (args: Args) => Result;
 }
 
 /**
- * Returns a function that makes the rows of one interface. If `serverMethod` is this function,
- * `serverMethod('GetState', ['', 'i'], 'none')` is the row of a method that has no arguments, replies with
- * an `i`, and changes nothing. Without a `path`, each call names its own object.
+ * Returns a function that makes the rows of one interface. If `serverMethod` is the returned function,
+ * `serverMethod('GetState', ['', 'i'], 'none')` is the row of a method that has no arguments, replies with an
+ * `i`, and changes nothing. If `path` is undefined, each call names a path of its own.
  */
 export function methodsOf(destination: string, path: string | undefined, iface: string) {
   return <I extends Signature, O extends Signature, E extends Effect>(
@@ -51,7 +51,7 @@ export interface SignalRow<V = unknown> {
   readonly interface: string;
   readonly member: string;
   readonly signature: string;
-  /** Never has a value: it only carries the types of `signature` for the compiler. */
+  /** No row has this member: it only shows the compiler the types of the signal's values. */
   readonly types?: V;
 }
 
@@ -81,8 +81,8 @@ export interface Signal {
 export function signalValues<V>(row: SignalRow<V>, signal: Signal): V | undefined {
   const isSameSignal = signal.interface === row.interface && signal.member === row.member;
   if (!isSameSignal || signal.signature !== row.signature) return undefined;
-  // The bus never delivers a message whose values do not match its signature, so the values have the type
-  // `V`. The compiler does not know this, and allows `as V` only for a value of the type `unknown`.
+  // The bus delivers a message only if its values match its signature. So the values have the type `V`. The
+  // compiler does not know this, and allows `as V` only for a value of the type `unknown`.
   const values: unknown = signal.values;
   return values as V;
 }
@@ -94,9 +94,10 @@ export interface VariantValue {
 }
 
 /**
- * A match rule: the bus sends us the signals that have all these values. `arg0` and `arg2` are the first and
- * the third value of a signal. `sender` is a well-known or a unique name. Other programs can send us signals
- * that match no rule. So `Bus` (actors/bus/bus.ts) drops a signal if no rule has its program as `sender`.
+ * A match rule: the bus sends us the signals that fit all members of the rule. `arg0` and `arg2` are the
+ * first and the third value of a signal. `sender` is a well-known or a unique name. Other programs can send
+ * us signals that match no rule. So `Bus` (actors/bus/bus.ts) drops each signal from a program that no rule
+ * names as `sender`.
  */
 export interface Match {
   readonly sender: string;

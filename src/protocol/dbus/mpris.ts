@@ -1,5 +1,5 @@
-// Which methods, signals and properties of media players (org.mpris.MediaPlayer2) are in use. Data only.
-// Reference: MPRIS D-Bus Interface Specification, version 2.2.
+// Lists the methods, signals and properties of media players (org.mpris.MediaPlayer2) that the daemon uses.
+// Data only. Reference: MPRIS D-Bus Interface Specification, version 2.2.
 
 import { getAll, getProperty, OWNER_CHANGES_MATCH, type PropertyTable, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
@@ -12,15 +12,16 @@ export const TRACKLIST_INTERFACE = `${PLAYER_NAME_PREFIX}TrackList`;
 /** This id stands for no track. A track that is added after `NO_TRACK` becomes the first one of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 /**
- * Only playerctld has this interface, whose property lists the names of all players. playerctld has a name
- * like a player, and repeats the state of the player that was active last (playerctl(1)).
+ * playerctld is a program that repeats the state of the player that was active last (playerctl(1)). Its name
+ * on the bus is like that of a player. Only playerctld has this interface, and its property `PlayerNames`
+ * lists the names of all players.
  */
 export const PLAYERCTLD_INTERFACE = 'com.github.altdesktop.playerctld';
 
-/** Selects the signals by which the bus reports that players come, go or change their owner. */
+/** Selects the signals by which the bus reports that a player's name gets, changes or loses its owner. */
 export const PLAYER_OWNERS: Match = { ...OWNER_CHANGES_MATCH, arg0namespace: ROOT_INTERFACE };
 
-/** Selects all signals of a player. */
+/** Selects all signals of the player that has the unique name `owner`. */
 export function playerSignals(owner: string): Match {
   return { sender: owner, path: PLAYER_PATH };
 }
@@ -29,8 +30,9 @@ export function playerSignals(owner: string): Match {
 export const SEEKED = signalRow(PLAYER_INTERFACE, 'Seeked', 'x');
 
 /**
- * `owner` is a unique name, because a call to a well-known name could start a player. `methodsOf`
- * (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ * The rows for one player. `owner` is its unique name, because a call to a well-known name could start a
+ * player. `methodsOf` (method.ts) explains the form of a row. Comments name the arguments. An arrow (`->`)
+ * stands before the reply.
  */
 export function playerMethods(owner: string) {
   const playerMethod = methodsOf(owner, PLAYER_PATH, PLAYER_INTERFACE);
@@ -42,7 +44,7 @@ export function playerMethods(owner: string) {
     stop: playerMethod('Stop', ['', ''], 'players'),
     next: playerMethod('Next', ['', ''], 'players'),
     previous: playerMethod('Previous', ['', ''], 'players'),
-    /** An offset in microseconds. */
+    /** The offset from the present position, in microseconds. */
     seek: playerMethod('Seek', ['x', ''], 'players'),
     /**
      * Track, position in microseconds. The player ignores the call if another track plays, or if the position
@@ -55,7 +57,7 @@ export function playerMethods(owner: string) {
     removeTrack: tracklistMethod('RemoveTrack', ['o', ''], 'players'),
     /** URI of the new track, the track before it in the list, whether the new track plays at once. */
     addTrack: tracklistMethod('AddTrack', ['sob', ''], 'players'),
-    /** `getAll`, `get` and `set` have no path in their rows, so each call of them must name PLAYER_PATH. */
+    /** The rows of `getAll`, `get` and `set` have no path, so each call must name PLAYER_PATH. */
     getAll: getAll(owner),
     get: getProperty(owner),
     set: setProperty(owner, 'players'),
@@ -77,7 +79,7 @@ export const TRACKLIST_PROPERTIES = { Tracks: 'as', CanEditTracks: 'b' } as cons
 
 export const PLAYERCTLD_PROPERTIES = { PlayerNames: 'as' } as const satisfies PropertyTable;
 
-/** `Position` and `mpris:length` of the metadata are microseconds. */
+/** `Position` is in microseconds. `mpris:length` in `Metadata` is in microseconds, too. */
 export const PLAYER_PROPERTIES = {
   PlaybackStatus: 's',
   LoopStatus: 's',

@@ -1,25 +1,28 @@
-// Which signatures of D-Bus are in use, and which types their values have. `methodsOf` and `signalRow`
-// (method.ts) accept no other signature. `ssv` is in use, too, but not in this file, because `setProperty`
-// (daemon.ts) makes its row without `methodsOf`. Types only.
+// Lists the signatures of D-Bus that `methodsOf` and `signalRow` (method.ts) accept, and the types of their
+// values. The daemon also uses the signature `ssv`. It is not in this list, because `setProperty` (daemon.ts)
+// makes its row without `methodsOf`. Types only.
 
-/** An integer of 64 bits. It is a bigint only where a number would not be exact. */
+/** An integer of 64 bits. It is a bigint only if a number would not be exact. */
 type Long = number | bigint;
 /**
- * A dictionary of variants. In a received one, each variant is only its value, without its signature. In an
- * argument, each variant is a `VariantValue` (method.ts).
+ * A dictionary of variants. In a received dictionary, each variant is only its value, without its signature.
+ * In an argument, each variant is a `VariantValue` (method.ts).
  */
 type Variants = Readonly<Record<string, unknown>>;
 /** The interfaces of an object, each with its properties. */
 type ObjectInterfaces = Readonly<Record<string, Variants>>;
-/** A change of a unit file: its kind, the file, and the target if the file is a link. */
+/**
+ * A link that systemd has made or removed for a unit file: kind of the change, path of the link, target of
+ * the link.
+ */
 type UnitFileChange = readonly [string, string, string];
-/** An inhibitor of logind: what, who, why, mode, user id, process id. */
+/** An inhibitor of logind: what it inhibits, who has it, why, mode, user id, process id. */
 type Inhibitor = readonly [string, string, string, string, number, number];
 
 /**
- * The types of the values of each signature. A signature is a sequence of complete types, each of which has
- * one value (D-Bus Specification, "Type System"): `so` is two types, `a{sv}` is one. The tables, such as
- * those in avahi.ts, name the values.
+ * The types of values, by signature. A signature is a sequence of complete types, each of which has one value
+ * (D-Bus Specification, "Type System"): `so` is two types, `a{sv}` is one. The tables, such as those in
+ * avahi.ts, name the values.
  */
 interface Signatures {
   '': readonly [];
@@ -90,7 +93,7 @@ interface Signatures {
 
 export type Signature = keyof Signatures;
 
-/** The values of a whole signature: of `so` they are `readonly [string, string]`. */
+/** The types of all values of a signature: `so` makes `readonly [string, string]`. */
 export type Values<S extends Signature> = Signatures[S];
 
 /**

@@ -1,6 +1,6 @@
-// Lists the methods, signals, errors and properties of org.freedesktop.systemd1 that are in use, and makes a
-// unit's path. All of them are the same in the manager of the system and in that of a user. Pure. Reference:
-// org.freedesktop.systemd1(5).
+// Lists the methods, signals, errors and properties of org.freedesktop.systemd1 that the daemon uses. They
+// are the same in the system's manager and in a user's manager. Also makes the path of a unit. Pure.
+// Reference: org.freedesktop.systemd1(5).
 
 import { getAll, type PropertyTable } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
@@ -20,15 +20,15 @@ export const JOB_MODE = 'replace';
 const managerMethod = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
 
 /**
- * `methodsOf` (method.ts) explains the form of a row: its last word names what the method changes. Comments
- * name the arguments, and the reply after `->`.
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments. An arrow (`->`) stands
+ * before the reply.
  */
 export const SYSTEMD_METHODS = {
-  /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
+  /** A second call on the same connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: managerMethod('Subscribe', ['', ''], 'none'),
   /**
-   * Name -> state of the unit file. The reply is always current. The property `UnitFileState` of a loaded
-   * unit is not: if unit files change, it has the old state until `Reload`.
+   * Name -> state of the unit file. The reply is always current. If unit files change, the property
+   * `UnitFileState` of a loaded unit still has the old state until `Reload`.
    */
   getUnitFileState: managerMethod('GetUnitFileState', ['s', 's'], 'none'),
   /** Name, mode -> path of the job. */
@@ -37,7 +37,7 @@ export const SYSTEMD_METHODS = {
   stopUnit: managerMethod('StopUnit', ['ss', 'o'], 'units'),
   /** Name, mode -> path of the job. */
   restartUnit: managerMethod('RestartUnit', ['ss', 'o'], 'units'),
-  /** Name. The unit's failure and its count of starts are forgotten. */
+  /** Name. systemd forgets the unit's failure and its count of starts. */
   resetFailedUnit: managerMethod('ResetFailedUnit', ['s', ''], 'units'),
   /**
    * Names of files, `runtime`, `force` -> `hasInstall`, changes. With `runtime` the new links last only
@@ -46,8 +46,8 @@ export const SYSTEMD_METHODS = {
    */
   enableUnitFiles: managerMethod('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
   /**
-   * Names of files, `runtime` -> changes, each as above. With `runtime` only links that last until the next
-   * boot are removed.
+   * Names of files, `runtime` -> changes, each as above. With `runtime` systemd removes only the links that
+   * last until the next boot.
    */
   disableUnitFiles: managerMethod('DisableUnitFiles', ['asb', 'a(sss)'], 'units'),
   reload: managerMethod('Reload', ['', ''], 'units'),
@@ -63,7 +63,7 @@ export const SYSTEMD_SIGNALS = {
   /** Unit, path. */
   unitRemoved: signalRow(MANAGER_INTERFACE, 'UnitRemoved', 'so'),
   unitFilesChanged: signalRow(MANAGER_INTERFACE, 'UnitFilesChanged', ''),
-  /** The value is true when a daemon-reload begins, and false when it ends. */
+  /** The value is true when systemd begins to read its unit files again, and false when it has finished. */
   reloading: signalRow(MANAGER_INTERFACE, 'Reloading', 'b'),
 } as const;
 
@@ -75,14 +75,14 @@ export const SYSTEMD_ERRORS = {
 } as const;
 
 /**
- * The only property of `MANAGER_INTERFACE` in use: when the manager started, in microseconds of the
- * monotonic clock. A reload or re-execution does not change this time.
+ * The only property of `MANAGER_INTERFACE` that the daemon uses: the time at which the manager started, in
+ * microseconds of the monotonic clock. A reload or re-execution does not change this time.
  */
 export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 
 /**
- * Properties of `UNIT_INTERFACE`. `Job` is the id and the path of a job; id 0 means that there is none. Times
- * are microseconds since the epoch; 0 means never.
+ * Properties of `UNIT_INTERFACE`. `Job` is the id and the path of a job; id 0 means that there is no job.
+ * Times are microseconds since the epoch; 0 means never.
  */
 export const UNIT_PROPERTIES = {
   Id: 's',
@@ -107,9 +107,9 @@ export const UNIT_PROPERTIES = {
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u', Type: 's' } as const satisfies PropertyTable;
 
 /**
- * The path of a unit's object. Letters of the name stay, and so do digits that are not at its beginning. Any
- * other byte becomes `_` and two hexadecimal digits: `a-1.service` becomes `a_2d1_2eservice`. An empty name
- * becomes `_`.
+ * The path of a unit's object. Letters of the name stay. A digit stays, too, unless it is the first byte.
+ * Every other byte becomes `_` and two hexadecimal digits: `a-1.service` becomes `a_2d1_2eservice`. An empty
+ * name becomes `_`.
  */
 export function unitPath(name: string): string {
   const escaped = [...new TextEncoder().encode(name)].map((byte, index) => {

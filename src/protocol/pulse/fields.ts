@@ -1,5 +1,5 @@
-// How each kind of field is read and written, and how a table of fields makes the reader and the type of a
-// record. Pure.
+// Defines how each kind of field is read and written. A table of fields makes one more kind: it reads a
+// record, which here is a decoded object with a member for each field. Pure.
 
 import type { Format, Reader, SampleSpec, ValueTypes } from './reader.js';
 import type { Properties } from './text-cache.js';
@@ -7,7 +7,9 @@ import { NEWEST_VERSION, NONE, OLDEST_VERSION, TYPE_TAG } from './wire.js';
 import type { Writer } from './writer.js';
 
 export interface Readable<T> {
-  /** The protocol version that introduced the field. Absent if all versions that we can read have it. */
+  /**
+   * The protocol version that introduced the field. Absent if all versions that we can read have the field.
+   */
   readonly since?: number;
   read(reader: Reader): T;
 }
@@ -16,14 +18,16 @@ export interface Writable<T> {
   write(writer: Writer, value: T): void;
 }
 
-/** A kind of field that is only read. `ValueTypes` in reader.ts explains the kinds, such as `ownIndex`. */
+/**
+ * Makes a kind of field that is only read. `ValueTypes` in reader.ts explains the kinds, such as `ownIndex`.
+ */
 function readableKind<K extends keyof ValueTypes>(name: K): Readable<ValueTypes[K]> {
-  // The compiler does not know that the result has the type of this kind, because `Reader.value` has one
-  // type for all kinds.
+  // The compiler does not know that the result has the type of this kind, because `Reader.value` returns the
+  // same type for all kinds.
   return { read: (reader) => reader.value(name) as ValueTypes[K] };
 }
 
-/** A kind of field that is also written. `write` calls the writer's method for it. */
+/** Makes a kind of field that is also written. `write` calls the writer's method for this kind. */
 function writableKind<K extends keyof ValueTypes, T>(
   name: K,
   write: (writer: Writer, value: T) => void,
@@ -40,7 +44,7 @@ export const index = writableKind('index', (writer, value: number | undefined) =
 export const ownIndex = readableKind('ownIndex');
 
 /**
- * The object that a request is for. On the wire it is an index, or NONE for no index, and then a name, or
+ * The object that a request is for. On the wire it is an index and then a name. NONE stands for no index, and
  * the null string for no name. The server refuses a request that has both index and name, and most requests
  * that have neither (INVALID). We always send the index and no name, because names are not unique.
  */
@@ -77,7 +81,7 @@ export const s64: Readable<number | string> = {
   },
 };
 
-/** Encodings that are offered in place of the sample spec. Their count comes first, in one byte. */
+/** Formats that we offer to the server in place of the sample spec. Their count comes first, as a u8. */
 export const formats: Writable<readonly Format[]> = {
   write: (writer, values) => {
     writer.u8(values.length);
@@ -92,7 +96,7 @@ export function since<T>(version: 33 | 34 | 35, kind: Readable<T>): Readable<T |
 
 type FieldTable = Readonly<Record<string, Readable<unknown>>>;
 
-/** The type that a field is read as: `typeof volume` makes `number`. */
+/** The type of a field's value: `typeof volume` makes `number`. */
 type FieldValue<Field> = Field extends Readable<infer Value> ? Value : never;
 
 /**
@@ -118,16 +122,19 @@ interface Layout {
   /** In wire order. */
   readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
   /**
-   * An object with all names, and undefined as their values. Each record begins as a copy of this object. To
-   * add the members one by one would take a tenth more time, and twice the heap.
+   * An object that has all names of `rows`, each with the value undefined. Each record begins as a copy of
+   * this object. To add the members one by one would take a tenth more time, and twice the heap.
    */
   readonly emptyRecord: Readonly<Record<string, unknown>>;
 }
 
-/** Only the compiler needs it: each version that `negotiate` (wire.ts) returns has a layout of its own. */
+/**
+ * Only the compiler needs this layout: each version that `negotiate` (wire.ts) returns has a layout of its
+ * own.
+ */
 const EMPTY_LAYOUT: Layout = { rows: [], emptyRecord: {} };
 
-/** One layout for each version that we can read, oldest first. */
+/** One layout for each version that we can read, the oldest version first. */
 function layoutsOf(fields: FieldTable): readonly Layout[] {
   const allRows = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
   return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, position) => {
@@ -137,7 +144,7 @@ function layoutsOf(fields: FieldTable): readonly Layout[] {
   });
 }
 
-/** Makes the reader of a record. It reads the fields of the negotiated version, in the order of the table. */
+/** Makes the kind that reads a record: the fields of the negotiated version, in the order of the table. */
 export function record<const F extends FieldTable>(fields: F): Readable<RecordOf<F>> {
   const layouts = layoutsOf(fields);
   return {
@@ -151,13 +158,12 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
   };
 }
 
-/**
- * The most values that are kept of a list that has no count on the wire. PulseAudio 16 allows 256 streams
- * per sink.
- */
+/** `listToEnd` keeps at most this many values of a list. PulseAudio 16 allows 256 streams per sink. */
 export const RECORDS_MAX = 512;
 
-/** A list without a count, which goes to the end of the frame. Values beyond RECORDS_MAX are dropped. */
+/**
+ * A list without a count, which ends where the frame ends. Values beyond RECORDS_MAX are read and dropped.
+ */
 export function listToEnd<T>(kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
@@ -172,14 +178,14 @@ export function listToEnd<T>(kind: Readable<T>): Readable<T[]> {
 }
 
 /**
- * A list after its count. If the count is too large, reading goes on behind the list, and the next type tag
- * that does not fit, or the frame's end, causes a WireError.
+ * A list after its count. If the count is too large, the loop reads on after the list. It then throws
+ * WireError at a type tag that does not fit, or at the frame's end.
  */
 function listAfterCount<T>(count: Readable<number>, kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
       const values: T[] = [];
-      for (let left = count.read(reader); left > 0; left -= 1) values.push(kind.read(reader));
+      for (let remaining = count.read(reader); remaining > 0; remaining -= 1) values.push(kind.read(reader));
       return values;
     },
   };

@@ -1,11 +1,14 @@
-// Cuts the byte stream into frames, each of which is a header of 20 bytes and the payload. It does not know
+// Cuts received bytes into frames. A frame is a header of 20 bytes and a payload. This file does not know
 // what a payload contains.
 
 import { WireError } from './wire.js';
 
 /** Five words of 32 bits, big-endian: payload length, channel, offset (two words), flags. */
 export const HEADER_BYTES = 20;
-/** The channel of commands. Any other channel is a stream's index, and the frame has its audio data. */
+/**
+ * The channel of commands, replies and events. Any other channel is the index of a stream, and the frame has
+ * audio data of this stream.
+ */
 export const CONTROL_CHANNEL = 0xffffffff;
 /**
  * PulseAudio, PipeWire and libpulse end the connection after a payload that is longer than this, or empty.
@@ -13,16 +16,17 @@ export const CONTROL_CHANNEL = 0xffffffff;
  */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * A frame that comes in pieces first gets a buffer for its header only. When the header is complete, a frame
- * that is shorter than this gets a buffer of its own length. A longer frame gets a buffer of at least this
- * size, which doubles as bytes arrive. It does not get its whole length at once, because a header may
- * announce more bytes than ever come.
+ * A frame that comes in pieces first gets a buffer for its header only. When the header is complete, the
+ * frame gets another buffer. For a frame that is shorter than this size, the buffer has the length of the
+ * frame. For a longer frame, the buffer has at least this size, and doubles as bytes arrive. It does not have
+ * the whole length at once, because a header may announce more bytes than ever come.
  */
 const STAGING_MIN_BYTES = 4096;
 
 /**
- * Received bytes, with two views of them. To make the views costs as much as to handle a frame. So
- * actors/dial.ts reads everything into one buffer, whose views are made once.
+ * Received bytes, with two views of them. To make the views takes as much time as to handle a frame. So
+ * actors/dial.ts reads everything into the same buffer, and `Framer` makes the views of this buffer only
+ * once.
  */
 export class Chunk {
   readonly bytes: Buffer;
@@ -43,8 +47,8 @@ interface FrameHeader {
 
 /**
  * Receives a frame's payload, which is [start, end) of the chunk. The chunk may be a view of the bytes that
- * `push` takes, not a copy. If the caller of `push` later reads other bytes into their memory, as
- * actors/dial.ts does, the payload must not be used after this function has returned.
+ * `push` takes, not a copy. If the caller of `push` later overwrites these bytes, as actors/dial.ts does,
+ * this function must not keep the payload.
  */
 type Deliver = (chunk: Chunk, start: number, end: number, channel: number) => void;
 
@@ -61,30 +65,31 @@ function readHeader(view: DataView, start: number): FrameHeader {
 }
 
 export class Framer {
-  /** The first `#stagedBytes` bytes of a frame that comes in pieces, header included. */
+  /** The buffer for a frame that comes in pieces. Its first `#stagedBytes` bytes have been received. */
   #staging: Uint8Array = NO_BYTES;
   #stagedBytes = 0;
-  /** The header of the frame in `#staging`, once the header is complete. */
+  /** The header of the frame in `#staging`; undefined until the header is complete. */
   #header: FrameHeader | undefined;
-  /** The last received bytes, and the chunk with the views that were made of them. */
-  #received: Uint8Array = NO_BYTES;
+  /** The bytes of the last `push`, and the chunk that was made of them. */
+  #lastReceived: Uint8Array = NO_BYTES;
   #chunk = new Chunk(NO_BYTES);
 
   /**
-   * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError
-   * for a header that no server may send, because where the next frame begins is then unknown.
+   * Takes the first `length` bytes of `received`, and delivers the frames that they complete, in order.
+   * Throws WireError for a header that no server may send, because the start of the next frame is then
+   * unknown.
    */
   push(received: Uint8Array, deliver: Deliver, length = received.length): void {
-    if (received !== this.#received) this.#chunk = new Chunk(received);
-    this.#received = received;
+    if (received !== this.#lastReceived) this.#chunk = new Chunk(received);
+    this.#lastReceived = received;
     const chunk = this.#chunk;
     let start = 0;
     while (start < length) {
       const isFrameStart = this.#stagedBytes === 0;
       const hasWholeHeader = isFrameStart && length - start >= HEADER_BYTES;
       const header = hasWholeHeader ? readHeader(chunk.view, start) : undefined;
-      // `header` is undefined in two cases: these bytes go on with the frame in `#staging`, or they are less
-      // than a header. In both cases they go to `#staging`, and `end` has no meaning.
+      // `header` is undefined in two cases: the remaining bytes continue the frame in `#staging`, or they are
+      // less than a header. In both cases they go to `#staging`, and `end` has no meaning.
       const end = start + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
         start += this.#stage(received.subarray(start, length), deliver);
@@ -97,12 +102,12 @@ export class Framer {
   }
 
   /**
-   * Adds bytes to the frame that comes in pieces: first up to the end of the header, in later calls up to
-   * the end of the frame. Delivers the frame when it is complete. Returns how many bytes were taken.
+   * Adds bytes to the frame that comes in pieces: first up to the end of the header, in later calls up to the
+   * end of the frame. Delivers the frame when it is complete. Returns how many bytes it has taken.
    */
-  #stage(received: Uint8Array, deliver: Deliver): number {
+  #stage(bytes: Uint8Array, deliver: Deliver): number {
     const targetBytes = HEADER_BYTES + (this.#header?.length ?? 0);
-    const copied = received.subarray(0, targetBytes - this.#stagedBytes);
+    const copied = bytes.subarray(0, targetBytes - this.#stagedBytes);
     this.#reserve(this.#stagedBytes + copied.length, targetBytes);
     this.#staging.set(copied, this.#stagedBytes);
     this.#stagedBytes += copied.length;
@@ -121,11 +126,11 @@ export class Framer {
     return copied.length;
   }
 
-  /** Makes room for `neededBytes` in the buffer, which never gets longer than `targetBytes`. */
+  /** Makes room for `neededBytes` in `#staging`, which never gets longer than `targetBytes`. */
   #reserve(neededBytes: number, targetBytes: number): void {
     if (neededBytes <= this.#staging.length) return;
-    const doubled = Math.max(neededBytes, STAGING_MIN_BYTES, 2 * this.#staging.length);
-    const grown = new Uint8Array(Math.min(doubled, targetBytes));
+    const roomyLength = Math.max(neededBytes, STAGING_MIN_BYTES, 2 * this.#staging.length);
+    const grown = new Uint8Array(Math.min(roomyLength, targetBytes));
     grown.set(this.#staging.subarray(0, this.#stagedBytes));
     this.#staging = grown;
   }
