@@ -11,7 +11,7 @@ export type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & {
   readonly detail: string | undefined;
 };
 
-/** A longer detail is cut, because it may quote another program, or the error that ended a thread. */
+/** A longer detail is cut. A detail can be long, because it may quote another program or a thread's error. */
 const DETAIL_MAX_CHARACTERS = 4096;
 
 const LEVEL_OF_STATE = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;
@@ -52,9 +52,9 @@ export class ChildHealth {
     const since = isSameState ? before.since : this.#context.clock.date();
     const detailIfAny = detail === undefined ? {} : { detail };
     this.#last = { state, since, restarts, ...detailIfAny };
-    // The details of a child that is up are not logged here, because its actor logs them.
-    const hasNewDetail = state !== 'up' && detail !== undefined && detail !== before?.detail;
-    if (!isSameState || hasNewDetail) {
+    // A new detail of a child that stays `up` is not logged here, because its actor logs it.
+    const mustLogNewDetail = state !== 'up' && detail !== undefined && detail !== before?.detail;
+    if (!isSameState || mustLogNewDetail) {
       const fields = stack === undefined ? detailIfAny : { ...detailIfAny, stack };
       // A `connecting` child has a detail only if its peer is away, so the log has a warning then.
       const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVEL_OF_STATE[state];

@@ -1,5 +1,5 @@
-// Decides when the thread of one child starts, starts again and stops, and what becomes of commands without
-// a thread (docs/http-api.md, "Backends that are away"). incarnation.ts decides whether a thread is dead.
+// Decides when a child's thread starts, starts again and stops, and what becomes of commands while there is
+// no thread (docs/http-api.md, "Backends that are away"). incarnation.ts decides whether a thread hangs.
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../host/clock.js';
@@ -26,18 +26,19 @@ export interface ChildContext {
   readonly askWithinMs: number;
   /** Returns true while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** Called when a pong has arrived, and when the thread has ended, because then none can arrive. */
+  /** Called when a pong has arrived, and when the thread has ended, because then no pong can arrive. */
   readonly onPong: () => void;
 }
 
 /**
  * A child on demand is `resting` until a command comes, `starting` until its thread has reported a state,
- * then `running`, and `ending` after IDLE_MAX_MS without commands. If its thread dies, the phase stays until
- * the next thread is `starting`. Other children are always `running`. Only a `running` child posts commands.
+ * then `running`, and `ending` after IDLE_MAX_MS without commands. If its thread dies, the child keeps its
+ * phase until the next thread starts. A child that is not on demand is always `running`. Only a `running`
+ * child posts commands.
  */
 type ThreadPhase = 'resting' | 'starting' | 'running' | 'ending';
 
-/** A thread's messages other than changes. */
+/** Every kind of `ActorItem` except changes. */
 type OtherItem = Exclude<ActorItem, Change>;
 /** One function for each kind: `level` has a function that takes the item of kind `level`. */
 type Handlers<Item extends { readonly kind: string }> = {
@@ -54,12 +55,12 @@ export class Child {
   readonly #health: ChildHealth;
   /**
    * While this is defined, no thread starts, no command is posted, and the states that a thread reports have
-   * no effect. The child is `stopped` when the last thread has ended.
+   * no effect. The child becomes `stopped` when it has no thread any more.
    */
   #stopState: 'stopping' | 'stopped' | undefined;
   /**
-   * Times of recent deaths, oldest first. After too many of them the child has `failed`. Even then it gets
-   * another thread, after a longer wait.
+   * Times of recent deaths, oldest first. After too many of them the child's state is `failed`. Even then it
+   * gets another thread, after a longer wait.
    */
   #deaths: readonly number[] = [];
   /**
@@ -83,7 +84,7 @@ export class Child {
 
   /**
    * Resolves when the first thread has sent a message or has ended, or when no thread will start. For a child
-   * on demand it resolves when the child rests.
+   * on demand the promise resolves when the child is `resting`.
    */
   get firstMessage(): Promise<void> {
     return this.#firstMessage.reached;
@@ -113,7 +114,7 @@ export class Child {
     if (this.spec.isOnDemand) this.#phase = 'starting';
     if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
     const { state, restarts = 0, detail } = this.#health.last ?? {};
-    // A child on demand that is `up` stays so for clients, because their commands wait for the thread.
+    // A child on demand that is `up` stays `up` during the start, because commands wait for the thread.
     if (state === 'up') return;
     this.#health.report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
   };
@@ -170,9 +171,9 @@ export class Child {
     return this.#stopped.reached;
   }
 
-  #stopThread(stopWithinMs: number): void {
+  #stopThread(withinMs: number): void {
     this.#incarnation?.send({ kind: 'stop' });
-    this.#after(stopWithinMs, () => this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`));
+    this.#after(withinMs, () => this.#incarnation?.kill(`did not stop within ${withinMs} ms`));
   }
 
   #finishStop(): void {
@@ -182,7 +183,7 @@ export class Child {
     this.#firstMessage.reach();
   }
 
-  /** An earlier action that is still waiting is cancelled: a restart, an idle stop, or a kill. */
+  /** Cancels an earlier action that still waits: a restart, the stop of an idle thread, or a kill. */
   #after(ms: number, action: () => void): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.clock.after(ms, action);
@@ -200,19 +201,22 @@ export class Child {
 
   readonly #post: PostCommand = (message) => this.#incarnation?.send(message);
 
-  /** To be called when `areLevelsWatched` may have changed. A later thread gets the value at its start. */
+  /**
+   * To be called when `areLevelsWatched` has changed, and for each new watcher of the meters. A later thread
+   * gets the value at its start.
+   */
   watchLevels(): void {
     this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#context.areLevelsWatched() });
   }
 
-  /** The present thread, for the heartbeat; undefined if there is none. */
+  /** The present thread, for heartbeats and reports; undefined if there is none. */
   get incarnation(): Incarnation | undefined {
     return this.#incarnation;
   }
 
   #unavailable(): Answer {
     const { last } = this.#health;
-    // A child without a report has not been started yet. No detail says why a child is being stopped.
+    // A child without health has not been started yet. The last detail does not explain a stop.
     const state = last === undefined ? 'connecting' : (this.#stopState ?? last.state);
     const reason = this.#stopState === undefined ? last?.detail : undefined;
     return failure('unavailable', `The ${this.name} backend is ${stateWithReason(state, reason)}`);
@@ -244,12 +248,12 @@ export class Child {
 
   #died({ reason, stack }: Death): void {
     const { clock, restartPolicy: policy } = this.#context;
-    const { verdict, waitMs, deaths } = restartAfterDeath(this.#deaths, clock.monotonic(), policy);
+    const { verdict: state, waitMs, deaths } = restartAfterDeath(this.#deaths, clock.monotonic(), policy);
     this.#deaths = deaths;
-    const suffix = verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
+    const suffix = state === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
     const restarts = this.#health.restarts + 1;
     this.#after(waitMs, this.#startThread);
-    this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${suffix}` }, stack);
+    this.#health.report({ state, restarts, detail: `thread ended: ${reason}${suffix}` }, stack);
   }
 
   /** Items are passed on in the order of sending: a change that was sent before an answer goes first. */
@@ -269,7 +273,7 @@ export class Child {
       }
     }
     if (changes.length > 0) listener.changes(changes);
-    // `reach` may be called more than once, but the call costs time, and this runs for every batch.
+    // A further call of `reach` would do nothing, but would cost time for every batch.
     if (!this.#firstMessage.isReached) this.#firstMessage.reach();
   };
 

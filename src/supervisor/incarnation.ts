@@ -15,19 +15,19 @@ import {
 import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {
-  /** The time between two beats, and the least age of a thread for its first ping. */
+  /** The time between two beats. A beat pings no thread that is younger than this. */
   readonly everyMs: number;
-  /** A thread that has sent no message gets its first ping only at this age, because it may still load. */
+  /** A thread that has sent no message is pinged only from this age on, because it may still load. */
   readonly loadMs: number;
   readonly pongWithinMs: number;
-  /** An idle thread is pinged only once in this many beats. */
+  /** An idle thread is pinged once in this many beats. */
   readonly idleBeats: number;
 }
 
 /**
  * Idle threads are pinged ten times less often, because a ping wakes the thread, and its pong wakes the main
- * thread. A thread answers no ping while it loads. On a slow board, while other programs start, loading may
- * take longer than half a minute. If the thread were killed then, the next one would have to load again.
+ * thread. A thread answers no ping while it loads. Loading may take longer than half a minute on a slow board
+ * on which other programs start. If the thread were killed then, the next one would have to load again.
  */
 export const HEARTBEAT: HeartbeatPolicy = {
   everyMs: 30_000,
@@ -38,7 +38,7 @@ export const HEARTBEAT: HeartbeatPolicy = {
 
 /**
  * A thread counts as idle if the utilization of its event loop, 0..1, is below this value. A thread that
- * hangs keeps its loop busy. So a thread that was busy for less than 0.3 s since the last beat (1 % of 30 s)
+ * hangs keeps its loop busy. So a thread that was busy for less than 0.3 s (1 % of 30 s) since the last beat
  * need not be pinged at each beat.
  */
 const IDLE_UTILIZATION = 0.01;
@@ -55,13 +55,13 @@ const STORM_MS = 2;
 /** The id of a ping that only requests a report, which comes in the pong. The pong has no deadline. */
 const REPORT_PING_ID = 0;
 
-/** At most this many batches are read after a thread's end. Only a faulty actor has sent more. */
+/** At most this many batches are read after a thread's end. Only a faulty actor sends more. */
 const LAST_BATCHES_MAX = 1024;
 
 /**
- * A thread that sends more is killed, because nothing else limits its messages in the main thread's memory.
- * Even a storm has only 1000 changes of sound a second, but a thread that calls `publish` in a loop reaches
- * the limit within a second.
+ * A thread that sends more items is killed, because nothing else limits its messages in the main thread's
+ * memory. Even a storm has only 1000 changes of sound a second. A thread that publishes records in an endless
+ * loop reaches the limit within a second.
  */
 const ITEMS_PER_SECOND_MAX = 50_000;
 
@@ -116,8 +116,8 @@ export class Incarnation {
   /**
    * Delivers a batch at once if it comes after a pause. In a storm, all batches of one turn are delivered
    * together at the end of the turn, because one delivery costs less than many. Node.js receives up to 1000
-   * messages before it reads the sockets, so requests would wait for as many deliveries: on a machine with
-   * little CPU a request waited for 4 s (bench/FIGURES.md, "Answers and events").
+   * messages before it reads the sockets, so an HTTP request would wait for 1000 deliveries. On a machine
+   * with little CPU, a request waited for 4 s (bench/FIGURES.md, "Answers and events").
    */
   readonly #receive = (items: FromActor): void => {
     if (this.#isKilled) return;
@@ -135,7 +135,7 @@ export class Incarnation {
 
   #deliverStorm(): void {
     const storm = this.#takeStorm();
-    // The storm is empty if the thread ended meanwhile, because `close` has taken it then.
+    // The storm is empty if the thread has ended meanwhile, because `close` has returned the items.
     if (this.#isKilled || storm.length === 0) return;
     this.#onBatch(storm);
     this.#deliveredAt = this.#clock.monotonic();
@@ -192,8 +192,8 @@ export class Incarnation {
   }
 
   /**
-   * To be called when the pong is due. Returns true if the thread gets more time. Otherwise the thread has
-   * answered, or is killed.
+   * To be called when the pong is due. Returns true if the thread gets more time. Otherwise no pong is
+   * awaited, or this call kills the thread.
    */
   checkPong(policy: HeartbeatPolicy): boolean {
     if (this.#openPing === undefined) return false;
@@ -211,8 +211,8 @@ export class Incarnation {
 
   /**
    * Returns the batches that were not delivered, oldest first. They are needed because a thread's last
-   * messages explain its death, and Node does not guarantee that they arrive before its end. The list of a
-   * killed thread is empty.
+   * messages explain its death, and Node does not guarantee that these messages arrive before the thread's
+   * end. The list of a killed thread is empty.
    */
   close(): FromActor[] {
     const batches = this.#isKilled ? [] : this.#unreadBatches();
@@ -233,8 +233,8 @@ export class Incarnation {
 }
 
 /**
- * `utilization` is that of the thread's event loop since the last beat, 0..1; undefined for a task that never
- * got a thread.
+ * `utilization` is that of the thread's event loop since the last beat, 0..1; undefined if the thread could
+ * not be started.
  */
 export function needsPing(
   utilization: number | undefined,
@@ -246,13 +246,13 @@ export function needsPing(
 }
 
 /**
- * The reason why a thread whose pong is late must be killed; undefined if it gets more time. `utilization` is
- * that of its event loop since the ping, or since the last call for this ping, 0..1; undefined for a task
- * that never got a thread. `missed` counts the earlier calls for this ping.
+ * Returns the reason to kill a thread whose pong is late; undefined if the thread gets more time.
+ * `utilization` is that of the thread's event loop since the ping, or since the last call for this ping,
+ * 0..1; undefined if the thread could not be started. `missed` counts the earlier calls for this ping.
  *
  * A thread with a busy loop hangs. If the loop is idle, the pong may be unread, because the whole process or
- * the main thread was suspended. So the thread gets the same time once more. If there is no pong then, the
- * port is broken, and the thread would get no commands.
+ * the main thread was suspended. So the thread gets the same time once more. If the pong is still missing
+ * then, the port is broken, and the thread would get no commands.
  */
 export function reasonToKill(
   utilization: number | undefined,

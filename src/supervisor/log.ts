@@ -1,5 +1,5 @@
-// Decides what a line of the log looks like, and what becomes of lines that cannot be written. The log goes
-// to standard output. If this is a terminal, a line is text for people; else it is a JSON object. Only this
+// Decides which form a line of the log has, and counts the lines that cannot be written. The log goes to
+// standard output. If standard output is a terminal, a line is text for people, else a JSON object. Only this
 // file knows pino.
 
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
@@ -13,7 +13,7 @@ import type { LogLevel } from '../protocol/actor/settings.js';
 
 const STDOUT_FD = 1;
 
-/** Parameters of the escape sequence that chooses a colour (ECMA-48, SGR). */
+/** Parameters of the escape sequence that chooses a colour or faint letters (ECMA-48, SGR). */
 const COLOURS = { fatal: 31, error: 31, warn: 33, info: 32, debug: 36, trace: 36 } as const;
 const FAINT = 2;
 const LEVEL_COLUMNS = 5;
@@ -29,7 +29,7 @@ export interface Logger {
 
 /**
  * Lines below `level` are dropped. Fields are plain values, so that no object can bring in a secret by
- * accident. Writing is synchronous, because the last line before a crash is the one that is needed.
+ * accident. Writing is synchronous, because the last line before a crash must not be lost.
  */
 export function createLogger(level: LogLevel, output: Pick<LogOutput, 'write'> = processOutput()): Logger {
   const options = {
@@ -38,8 +38,8 @@ export function createLogger(level: LogLevel, output: Pick<LogOutput, 'write'> =
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // The log must never contain the cookie (docs/security.md, "What the daemon defends"). No code logs the
-    // cookie, so this only guards against a mistake.
+    // The log must never contain the sound server's cookie (docs/security.md, "What the daemon defends"). No
+    // code logs the cookie, so this only guards against a mistake.
     redact: ['cookie'],
   };
   const logger = pino(options, output);
@@ -86,25 +86,25 @@ interface LogEntry {
 }
 
 /**
- * One line for people, and below it the lines of a stack. `json` may end with a line feed, and the result
- * always does. pino-pretty is not used, because it lets an escape sequence in a stream's name reach the
- * terminal (docs/development/what-we-learnt.md, "piscina and pino").
+ * Returns one line for people, and the lines of a stack below it. `json` may end with a line feed, and the
+ * result always ends with one. pino-pretty is not used, because it lets an escape sequence in the name of a
+ * sink input reach the terminal (docs/development/what-we-learnt.md, "piscina and pino").
  */
 export function terminalLine(json: string, hasColours: boolean): string {
   const { time, level, backend = '', msg, stack, ...fields }: LogEntry = JSON.parse(json);
-  const painted = (colour: number, text: string) =>
-    hasColours && text !== '' ? `\x1b[${colour}m${text}\x1b[0m` : text;
-  const fieldWords = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
-  const words = [
+  const painted = (style: number, text: string) =>
+    hasColours && text !== '' ? `\x1b[${style}m${text}\x1b[0m` : text;
+  const fieldTexts = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+  const columns = [
     painted(FAINT, clockTime(time)),
     painted(COLOURS[level], level.toUpperCase().padEnd(LEVEL_COLUMNS)),
     backend.padEnd(BACKEND_COLUMNS),
     printable(msg),
-    painted(FAINT, printable(fieldWords.join(' '))),
+    painted(FAINT, printable(fieldTexts.join(' '))),
   ];
   const stackLines = stack === undefined ? [] : stack.split('\n');
   const indented = stackLines.map((line) => `    ${printable(line.trim())}`);
-  return `${[words.join(' ').trimEnd(), ...indented].join('\n')}\n`;
+  return `${[columns.join(' ').trimEnd(), ...indented].join('\n')}\n`;
 }
 
 /** The time of day in the local time zone, with milliseconds; blanks for a line without a time. */
@@ -114,13 +114,12 @@ function clockTime(time: string | undefined): string {
   return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/** Returns how many of the bytes were written. Throws the system's error: EAGAIN if writing would block. */
+/** Returns how many bytes were written. Throws the system's error, such as EAGAIN if writing would block. */
 type WriteBytes = (bytes: Uint8Array) => number;
 
 /**
- * Makes a function that writes to standard output without waiting. Files never block, and stream sockets and
- * pipes are made non-blocking. Other kinds of output still block the daemon, such as a terminal that is
- * stopped (^S).
+ * Makes a function that writes to standard output. A file never blocks. A stream socket or a pipe is made
+ * non-blocking. Any other output can still block the daemon, such as a terminal that is stopped (^S).
  */
 export function standardOutput(): WriteBytes {
   const stats = statsOfOutput();
@@ -155,21 +154,22 @@ function makeSocketNonBlocking(): void {
 
 /**
  * The flag `O_NONBLOCK` belongs to an open file, and other processes may share the open file of standard
- * output. Their writes would become non-blocking, too. So the pipe is opened once more.
+ * output. If the daemon set the flag, their writes would become non-blocking, too. So the pipe is opened once
+ * more, which gives the daemon its own open file.
  */
 function openPipeNonBlocking(): number | undefined {
   try {
     return openSync(`/proc/self/fd/${STDOUT_FD}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // Without /proc, standard output is used as it is, and may block.
+    // If the pipe cannot be opened, for instance without /proc, standard output is used, and may block.
     return undefined;
   }
 }
 
 /**
- * `write` does not wait, except for the outputs that `standardOutput` cannot make non-blocking. If a disk is
- * full or a reader is blocked, lines are lost and counted, and the count is written before the next line for
- * which there is room. pino's own destination would retry for ever on the main thread
+ * `write` waits only if `standardOutput` could not make the output non-blocking. If a disk is full, or nobody
+ * reads the output, lines are lost and counted. The count is written before the next line for which there is
+ * room. pino's own destination would retry for ever on the main thread
  * (docs/development/what-we-learnt.md, "piscina and pino").
  */
 export class LogOutput {

@@ -1,4 +1,5 @@
-// The protocol versions, type tags and the error that reader and writer have in common. Pure.
+// Decides which protocol version a connection has. Defines the type tags, the index NONE and the error of the
+// wire. Pure.
 
 /** A server with an older version is refused, because its records have other fields. */
 export const OLDEST_VERSION = 32;
@@ -6,17 +7,18 @@ export const OLDEST_VERSION = 32;
 export const NEWEST_VERSION = 35;
 
 /**
- * The version is the lower half of a word. The upper half has flags for kinds of shared memory. We offer no
- * kind, so the server's flags have no effect.
+ * Each side sends its version in the lower half of a word of 32 bits. The upper half has flags for kinds of
+ * shared memory. We offer no kind, so the server's flags have no effect.
  */
 const VERSION_BITS = 0xffff;
 
 /**
- * The lower of the server's version and our own, which both sides then use; undefined if the server's
- * version is older than OLDEST_VERSION.
+ * Returns the version that both sides use: the lower of the server's version and our own. The result is
+ * undefined if the server's version is older than OLDEST_VERSION. `serverWord` is the server's version with
+ * its flags.
  */
-export function negotiate(serverVersion: number): number | undefined {
-  const version = Math.min(NEWEST_VERSION, serverVersion & VERSION_BITS);
+export function negotiate(serverWord: number): number | undefined {
+  const version = Math.min(NEWEST_VERSION, serverWord & VERSION_BITS);
   return version < OLDEST_VERSION ? undefined : version;
 }
 
@@ -61,8 +63,8 @@ export function describeTypeTag(byte: number | undefined): string {
 export const NONE = 0xffffffff;
 
 /**
- * The other side has broken the protocol, or the protocol has no form for a value. The code that handles
- * frames catches this error.
+ * This error means that the other side has broken the protocol, or that the protocol has no form for a value.
+ * The code that handles frames catches this error.
  */
 export class WireError extends Error {
   override readonly name = 'WireError';

@@ -1,5 +1,5 @@
 // Writes commands as frames, one behind the other. It refuses values that do not fit the wire, and does not
-// know what they mean.
+// know what the values mean.
 
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
@@ -8,7 +8,7 @@ import { TYPE_TAG, WireError } from './wire.js';
 
 /**
  * Room for about two hundred requests. A new buffer costs half as much time as writing a small request, so
- * requests share one.
+ * requests share a buffer.
  */
 const BUFFER_BYTES = 8192;
 const U8_MAX = 0xff;
@@ -20,16 +20,16 @@ const CHANNELS_MAX = 32;
 const NO_BYTES = new Uint8Array(0);
 
 export class Writer {
-  /** Bytes that have been taken are never overwritten, because the socket may still read them. */
+  /** Bytes that `take` has returned are never overwritten, because the socket may still read them. */
   #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-  /** The start of the first complete frame that has not been taken. */
+  /** The end of the bytes that `take` has returned. The first frame after them starts here. */
   #untakenStart = 0;
-  /** Where the last complete frame ends. */
+  /** The end of the last complete frame. */
   #completeEnd = 0;
-  /** Where the frame that is being written ends so far. */
+  /** The end of what has been written of the unfinished frame. */
   #writtenEnd = 0;
 
-  /** Begins a frame, with the command's code and tag. What was written of an unfinished frame is dropped. */
+  /** Begins a frame, with the command's code and tag. An unfinished frame before it is dropped. */
   begin(code: number, tag: number): void {
     this.#writtenEnd = this.#completeEnd;
     // This is the room for the header, which `end` writes.
@@ -51,12 +51,12 @@ export class Writer {
     this.#completeEnd = this.#writtenEnd;
   }
 
-  /** The frames that were completed since the last call. */
+  /** Returns the frames that were completed since the last call of `take`. */
   take(): Uint8Array {
     if (this.#untakenStart === this.#completeEnd) return NO_BYTES;
-    const written = this.#buffer.subarray(this.#untakenStart, this.#completeEnd);
+    const frames = this.#buffer.subarray(this.#untakenStart, this.#completeEnd);
     this.#untakenStart = this.#completeEnd;
-    return written;
+    return frames;
   }
 
   u32(value: number): void {
@@ -116,8 +116,8 @@ export class Writer {
     let at = this.#grow(4 * values.length);
     for (const value of values) {
       // A volume above RAW_MAX is refused here, because PipeWire would accept it.
-      if (!(value >= 0 && value <= RAW_MAX && Number.isInteger(value)))
-        throw new WireError(`a volume of ${value}`);
+      const isRawVolume = value >= 0 && value <= RAW_MAX && Number.isInteger(value);
+      if (!isRawVolume) throw new WireError(`a volume of ${value}`);
       at = this.#buffer.writeUInt32BE(value, at);
     }
   }
@@ -177,26 +177,27 @@ export class Writer {
     this.#buffer[at + byteLength] = 0;
   }
 
-  /** Makes room for `more` bytes, in a new buffer if need be. Returns where this room begins. */
-  #grow(more: number): number {
-    if (this.#writtenEnd + more > this.#buffer.length) this.#replaceBuffer(more);
+  /** Makes room for more bytes, in a new buffer if necessary. Returns where this room begins. */
+  #grow(moreBytes: number): number {
+    if (this.#writtenEnd + moreBytes > this.#buffer.length) this.#replaceBuffer(moreBytes);
     const at = this.#writtenEnd;
-    this.#writtenEnd = at + more;
+    this.#writtenEnd = at + moreBytes;
     return at;
   }
 
   /**
-   * Replaces the buffer by another one, with the bytes that have not been taken and room for `more`. The new
-   * buffer has at least twice the needed size, so that a long frame is not copied for each of its values.
+   * Makes a new buffer. It begins with the bytes that `take` has not returned, and has room for `moreBytes`
+   * after them. Its size is at least twice the needed size, so that a long frame is not copied for each of
+   * its values.
    */
-  #replaceBuffer(more: number): void {
-    const first = this.#untakenStart;
-    const untakenLength = this.#writtenEnd - first;
-    const other = Buffer.allocUnsafeSlow(Math.max(BUFFER_BYTES, 2 * (untakenLength + more)));
-    this.#buffer.copy(other, 0, first, this.#writtenEnd);
-    this.#buffer = other;
+  #replaceBuffer(moreBytes: number): void {
+    const oldStart = this.#untakenStart;
+    const untakenLength = this.#writtenEnd - oldStart;
+    const newBuffer = Buffer.allocUnsafeSlow(Math.max(BUFFER_BYTES, 2 * (untakenLength + moreBytes)));
+    this.#buffer.copy(newBuffer, 0, oldStart, this.#writtenEnd);
+    this.#buffer = newBuffer;
     this.#untakenStart = 0;
-    this.#completeEnd -= first;
+    this.#completeEnd -= oldStart;
     this.#writtenEnd = untakenLength;
   }
 }

@@ -26,20 +26,20 @@ export interface ConfigEntry {
 const QUOTED_MAX_CHARACTERS = 60;
 
 /**
- * This many edits are added for a known key in another section, because people mistype a key more often than
- * its section.
+ * A known key in another section counts as if it differed by this many edits more, because people mistype a
+ * key more often than its section.
  */
 const OTHER_SECTION_PENALTY = 1;
 
-/** The text in quotes on one line, cut, and without passwords. */
+/** Returns the text for a message: in quotes, on one line, cut, and without passwords. */
 export function quoted(text: string): string {
   const cut = clipped(withoutPassword(text), QUOTED_MAX_CHARACTERS);
   return printable(JSON.stringify(cut));
 }
 
 /**
- * The path of a key in `parent` ('' at the top). The name is quoted if it is long, or if it has other
- * characters than ASCII letters, digits, `_` and `-`.
+ * The path of a key. `parent` is the path of the map that has the key; '' at the top. The name is quoted if
+ * it is empty or long, or if it has other characters than ASCII letters, digits, `_` and `-`.
  */
 export function keyPath(parent: string, name: string): string {
   const isPlain = /^[\w-]+$/.test(name) && name.length <= QUOTED_MAX_CHARACTERS;
@@ -84,8 +84,8 @@ export class Findings {
   }
 
   /**
-   * Warns of a key that does not exist. `path` is the key's path, split into names. `knownPaths` are the
-   * dotted paths that exist, at least one. For a key of the configuration, both begin at the top:
+   * Warns of a key that does not exist. `path` is the key's path, split into names. `knownPaths` has all
+   * dotted paths that exist, and is not empty. For a key of the configuration, both begin at the top:
    * `['api', 'prot']` and `api.port`. For a field in a key's value, both begin in this value: `['lable']`
    * and `label`.
    */
@@ -115,8 +115,9 @@ function finding(place: Location, key: string, text: string): Finding {
 }
 
 /**
- * The known path whose last name is most like that of `path`. A path in another section counts as less near
- * (OTHER_SECTION_PENALTY). If several are equally near, the one with the nearest section is returned.
+ * Returns the known path whose last name is most similar to the last name of `path`. A path in another
+ * section counts as less similar (OTHER_SECTION_PENALTY). If several paths are equally similar, the one with
+ * the most similar section is returned.
  */
 function nearestKey(path: readonly string[], knownPaths: readonly string[]): string {
   const section = path.slice(0, -1).join('.');

@@ -1,4 +1,4 @@
-// Reads `pulseaudio.groups`, which are outputs that play together (docs/configuration.md, "Groups"). Pure.
+// Reads `pulseaudio.groups`. A group has outputs that play together (docs/configuration.md, "Groups"). Pure.
 
 import type { GroupChoice } from '../../protocol/actor/settings.js';
 import {
@@ -13,7 +13,7 @@ import {
 import { outputName } from './texts.js';
 
 const GROUPS_MAX = 8;
-/** The name becomes a part of an output's name in the sound server. */
+/** The group's name becomes the last part of an output's name in the sound server. */
 const GROUP_NAME = /^[a-z0-9_-]{1,32}$/;
 
 const outputNames = listOfDifferentTexts(checkedText('the name of an output', outputName));
@@ -32,7 +32,7 @@ const group: ValueReader<GroupChoice> = (entry, context) => {
   if (!(content instanceof Map)) return reportExpected('a map of label and outputs', entry, context);
   const fields = readFields<GroupChoice>({ label, outputs }, content, context);
   if (!content.has('outputs')) context.findings.addProblem(valueAt, `${key}.outputs`, 'is required');
-  // For the compiler, `fields` may still lack `outputs` after this check, so `outputs` is added once more.
+  // The comparison does not tell the compiler that `fields` has `outputs`, so `outputs` is added once more.
   return fields.outputs === undefined ? undefined : { ...fields, outputs: fields.outputs };
 };
 

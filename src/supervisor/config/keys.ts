@@ -19,8 +19,8 @@ export interface Environment {
   readonly hostname: string;
   readonly uid: number;
   /**
-   * Returns what is wrong with a file that holds a secret; undefined if nothing is. Without this function
-   * such files are not checked.
+   * Returns what is wrong with a file that holds a secret; undefined if nothing is wrong. Without this
+   * function such files are not checked.
    */
   readonly secretFault?: ((path: string) => string | undefined) | undefined;
 }
@@ -105,7 +105,7 @@ export const KEYS = {
     adapter: optionalKey(readers.checkedText('the name of an adapter', texts.adapterName)),
     powerOnStart: key(false, readers.flag),
     reconnect: key(false, readers.flagOrList(readers.checkedText('an address', texts.bluetoothAddress))),
-    // The three defaults are in seconds, because `duration` turns the written times into seconds.
+    // The next three defaults are in seconds, because `duration` turns the written times into seconds.
     pairingTimeout: key(60, readers.duration('10s', '10m')),
     scanTimeout: key(60, readers.duration('10s', '10m')),
     idleTimeout: key(0, readers.zeroOr(readers.duration('1m', '24h'))),
@@ -171,39 +171,39 @@ export function isRow(entry: KeyRow<unknown> | KeyTable): entry is KeyRow<unknow
 }
 
 /** The dotted paths of all keys and sections in a table. Each section comes before its keys. */
-export function pathsIn(table: KeyTable, path = ''): readonly string[] {
+export function pathsIn(table: KeyTable, tablePath = ''): readonly string[] {
   return Object.entries(table).flatMap(([name, entry]) => {
-    const innerPath = path === '' ? name : `${path}.${name}`;
-    return isRow(entry) ? [innerPath] : [innerPath, ...pathsIn(entry, innerPath)];
+    const entryPath = tablePath === '' ? name : `${tablePath}.${name}`;
+    return isRow(entry) ? [entryPath] : [entryPath, ...pathsIn(entry, entryPath)];
   });
 }
 
 /**
  * In the settings, the section of each child has the child's name, so `pulseaudio` becomes `audio`. The
- * backends of `systemd` and `audio` need more than the keys of their own sections.
+ * backends `systemd` and `audio` need more than the keys of their own sections.
  */
-export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
+export function settingsOf({ pulseaudio, systemd, ...otherSections }: KeyValues): Settings {
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;
-  const { checkUnit, upgradeUnit } = others.upgrade;
+  const { checkUnit, upgradeUnit } = otherSections.upgrade;
   const upgradeUnits = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
   // Clients do not see these units (`SystemdSettings` in protocol/actor/settings.ts).
   const internal = [...new Set(upgradeUnits)];
   return {
-    ...others,
+    ...otherSections,
     systemd: { ...systemd, internal },
     // Only `tonearm bench` sets `actsByItself` to false afterwards.
-    audio: { ...audio, actsByItself: true, serveCookie, apiPort: others.api.port },
+    audio: { ...audio, actsByItself: true, serveCookie, apiPort: otherSections.api.port },
   };
 }
 
-/** The directory of the user's configurations; undefined if there is neither a home nor an XDG variable. */
+/** The directory of the user's configurations; undefined if there is neither `XDG_CONFIG_HOME` nor a home. */
 export function configDirectory({ env, home }: Environment): string | undefined {
   return xdgDirectory(env['XDG_CONFIG_HOME']) ?? folderBelow(home, '.config');
 }
 
 /**
- * If there is neither `XDG_STATE_HOME` nor a home, nothing can survive a reboot. So the directory for
- * run-time files is used.
+ * The directory for files that survive a reboot. If there is neither `XDG_STATE_HOME` nor a home, the
+ * directory for run-time files is used, although its files do not survive a reboot.
  */
 function stateDirectory({ env, home, uid }: Environment): string {
   return (
@@ -211,12 +211,12 @@ function stateDirectory({ env, home, uid }: Environment): string {
   );
 }
 
-/** The first `max` bytes of a text, without a character that is cut in two. */
-function cutBytes(value: string, max: number): string {
+/** The beginning of a text, at most `maxBytes` long. No character is cut in two. */
+function cutBytes(text: string, maxBytes: number): string {
   // A short text is returned at once, because the first TextDecoder of the process costs 5 ms of CPU.
-  if (Buffer.byteLength(value) <= max) return value;
+  if (Buffer.byteLength(text) <= maxBytes) return text;
   // With `stream`, the decoder leaves out a last character whose bytes are not complete.
-  return new TextDecoder().decode(Buffer.from(value).subarray(0, max), { stream: true });
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes), { stream: true });
 }
 
 function folderBelow(home: string, folder: string): string | undefined {

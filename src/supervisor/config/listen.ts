@@ -9,7 +9,7 @@ const INPUTS_MAX = 8;
 
 const output = checkedText('the name of an output', deviceName);
 
-/** The map leads from the name of an input to the name of the output that plays this input. */
+/** Each key is the name of an input. Its value is the name of the output that plays this input. */
 export const listen: ValueReader<Readonly<Record<string, string>>> = byCheckedName(output, {
   max: INPUTS_MAX,
   nounPlural: 'inputs',

@@ -1,6 +1,6 @@
-// Decides which files make the configuration, and which of them cannot be read (docs/configuration.md, "Where
-// files are looked for"). Files are read synchronously, because the first asynchronous call would start
-// libuv's threads.
+// Decides which files make up the configuration, and which of them cannot be read. There is one main file,
+// and a folder `conf.d` beside it (docs/configuration.md, "Where files are looked for"). Files are read
+// synchronously, because the first asynchronous read would start libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
 import * as fs from 'node:fs';
@@ -12,17 +12,19 @@ import { type ConfigFile, type Configuration, resolve, type WrongConfiguration }
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
-/** The limit bounds the cost of parsing: 64 KiB of brackets take about a second and 60 MB. */
+/** The limit bounds the cost of parsing: 64 KiB of brackets take about a second and 60 MB of memory. */
 const FILE_MAX_BYTES = 64 * 1024;
 
-/** A folder `conf.d` has at most this many files. */
-const DROP_INS_MAX = 256;
+/** A folder `conf.d` may have at most this many YAML files. */
+const CONF_D_FILES_MAX = 256;
 
 /** The bits of a file's mode by which its group and all others may read it. */
 const READ_BY_OTHERS = 0o044;
 
+const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
+
 export interface LoadRequest extends Environment {
-  /** The argument of `--config`. It replaces the user's and the system's file. */
+  /** The file of `--config`. It is read instead of the user's file and of the system's file. */
   readonly configPath?: string | undefined;
   /** By default `/etc/tonearm/config.yaml`. */
   readonly systemConfig?: string;
@@ -35,7 +37,7 @@ export interface LoadedConfiguration extends Configuration {
   readonly source?: string;
 }
 
-/** The error is a line for people that says why the file cannot be read. */
+/** The error says in one line why the file cannot be read. */
 type ConfigFileResult = Result<ConfigFile, string>;
 
 /** If a file is wrong or cannot be read, the result has failed. Only a bug makes the promise reject. */
@@ -46,25 +48,25 @@ export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
     configPath === undefined
       ? firstExisting(directory, systemConfig)
       : (readConfig(configPath) ?? missingFile(configPath));
-  // Without a main file there is no folder `conf.d`, because this stands beside the main file.
+  // Without a main file no folder `conf.d` is read, because `conf.d` stands beside the main file.
   if (mainFile === undefined) return resolve([], request);
   if (!mainFile.ok) return failed({ problems: [mainFile.error], warnings: [] });
   const { path } = mainFile.value;
   const files: ConfigFile[] = [];
   const problems: string[] = [];
-  for (const result of [mainFile, ...dropIns(join(dirname(path), 'conf.d'))]) {
+  for (const result of [mainFile, ...filesInConfD(join(dirname(path), 'conf.d'))]) {
     if (result.ok) files.push(result.value);
     else problems.push(result.error);
   }
   if (problems.length > 0) return failed({ problems, warnings: [] });
-  // If the request has a `secretFault`, it replaces ours.
+  // A `secretFault` in the request replaces the function below.
   const resolved = await resolve(files, { secretFault, ...request });
   return resolved.ok ? success({ ...resolved.value, source: path }) : resolved;
 }
 
 /**
- * The user's file, else the system's; undefined if neither exists. A user's file that cannot be read is a
- * problem, and is not skipped.
+ * Returns the user's file, or the system's file if there is no user's file; undefined if neither exists. A
+ * user's file that cannot be read is a problem, and the system's file is not tried.
  */
 function firstExisting(directory: string | undefined, systemConfig: string): ConfigFileResult | undefined {
   const usersFile = directory === undefined ? undefined : readConfig(`${directory}/tonearm/config.yaml`);
@@ -72,18 +74,18 @@ function firstExisting(directory: string | undefined, systemConfig: string): Con
 }
 
 /** The YAML files of the folder, sorted by name. Hidden files are left out. */
-function dropIns(folder: string): readonly ConfigFileResult[] {
+function filesInConfD(folder: string): readonly ConfigFileResult[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
-    if (names.length > DROP_INS_MAX)
-      return [failed(problemAt(folder, `more than ${DROP_INS_MAX} configuration files`))];
+    if (names.length > CONF_D_FILES_MAX)
+      return [failed(problemAt(folder, `more than ${CONF_D_FILES_MAX} configuration files`))];
     // A file may have been deleted since it was listed.
     return names.sort().map((name) => readConfig(join(folder, name)) ?? missingFile(join(folder, name)));
   } catch (error) {
     const { code, text } = systemFault(error);
     // A folder `conf.d` may be absent. ENOTDIR is a problem here, because then `conf.d` is a file.
     if (code !== 'ENOENT') return [failed(problemAt(folder, text))];
-    return isDanglingLink(folder) ? [failed(problemAt(folder, BROKEN_LINK))] : [];
+    return hasBrokenLink(folder) ? [failed(problemAt(folder, BROKEN_LINK))] : [];
   }
 }
 
@@ -96,16 +98,16 @@ function readConfig(path: string): ConfigFileResult | undefined {
     const bytes = result.value;
     if (bytes.length > FILE_MAX_BYTES)
       return failedBecause(`document: is larger than ${FILE_MAX_BYTES} bytes`, 1);
-    // A TextDecoder is not used, because the first one costs 5 ms of CPU. It would remove a byte order mark,
-    // but the parser does so, too.
+    // No TextDecoder is used, because the first one costs 5 ms of CPU. Unlike a TextDecoder, `toString` keeps
+    // a byte order mark, but the YAML parser removes the mark.
     if (isUtf8(bytes)) return success({ path, text: bytes.toString() });
-    // Latin-1 has one character for each byte, so each line can be turned into its own bytes again.
+    // Latin-1 has one character for each byte, so each line can be converted back to its bytes.
     const lines = bytes.toString('latin1').split('\n');
     const badLine = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')));
     return failedBecause('syntax: is not UTF-8', badLine + 1);
   } catch (error) {
     const { code, text } = systemFault(error);
-    if (code === 'ENOENT' && isDanglingLink(path)) return failedBecause(BROKEN_LINK);
+    if (code === 'ENOENT' && hasBrokenLink(path)) return failedBecause(BROKEN_LINK);
     // ENOTDIR means that a part of the path is a file instead of a folder, so there is no such file either.
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : failedBecause(text);
   }
@@ -116,22 +118,23 @@ function readConfig(path: string): ConfigFileResult | undefined {
  * whose target does not exist, for instance because a disk is not mounted. Such a link means that there
  * should be a configuration, so the defaults must not be used.
  */
-function isDanglingLink(path: string): boolean {
+function hasBrokenLink(path: string): boolean {
   const linkStats = fs.lstatSync(path, { throwIfNoEntry: false });
-  if (linkStats === undefined) return dirname(path) !== path && isDanglingLink(dirname(path));
+  if (linkStats === undefined) return dirname(path) !== path && hasBrokenLink(dirname(path));
   return linkStats.isSymbolicLink() && fs.statSync(path, { throwIfNoEntry: false }) === undefined;
 }
 
 /**
- * Returns one byte more than is allowed if the file is too long. The result has failed if the file is of a
- * wrong kind, such as a directory. Throws the system's error if the file cannot be opened or read. The file
- * is opened without blocking, because a FIFO that nobody writes to would block the start.
+ * Returns at most one byte more than `FILE_MAX_BYTES`. This byte means that the file is too long. The result
+ * has failed if the file is of a wrong kind, such as a directory. Throws the system's error if the file
+ * cannot be opened or read. The file is opened without blocking, because a FIFO that nobody writes to would
+ * block the start.
  */
 function readBounded(path: string): Result<Buffer, string> {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   try {
     const stats = fs.fstatSync(handle);
-    // A device is allowed because of /dev/null: a link to it masks a file of conf.d.
+    // A device is allowed because of /dev/null: a link to /dev/null counts as an empty file.
     if (!stats.isFile() && !stats.isCharacterDevice())
       return failed(`cannot be read: it is ${kindOfFile(stats)}`);
     const bytes = Buffer.alloc(FILE_MAX_BYTES + 1);
@@ -142,8 +145,8 @@ function readBounded(path: string): Result<Buffer, string> {
 }
 
 /**
- * Returns what is wrong with the file of a secret; undefined if nothing is. The file's mode must not let
- * other users read it.
+ * Returns what is wrong with a file that contains a secret; undefined if nothing is wrong. The file's mode
+ * must not let other users read the file.
  */
 function secretFault(path: string): string | undefined {
   try {
@@ -160,9 +163,6 @@ function kindOfFile(stats: fs.Stats): string {
   if (stats.isDirectory()) return 'a directory';
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }
-
-/** Functions above use this. They are not called before the whole file has been evaluated. */
-const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
 
 function missingFile(path: string): ConfigFileResult {
   return failed(problemAt(path, 'cannot be read: no such file or directory'));

@@ -13,13 +13,14 @@ export interface ReadingContext {
 }
 
 /**
- * If a reader returns undefined, or only a part of the value, it has reported a problem. The whole
- * configuration is refused then.
+ * If a reader returns undefined, or only a part of the value, it has reported a problem. So the whole
+ * configuration is refused.
  */
 export type ValueReader<T> = (entry: ConfigEntry, context: ReadingContext) => T | undefined;
 
 /**
- * Reports a value of the wrong type or out of range. `expected` is how the message goes on after "must be".
+ * Reports a value of the wrong type or out of range. `expected` is the text that follows "must be" in the
+ * message.
  */
 export function reportExpected(
   expected: string,
@@ -60,8 +61,8 @@ export const fraction = unconverted(
 const UNIT_SECONDS = { s: 1, m: 60, h: 3600 } as const;
 
 /**
- * The seconds that `90`, `90s`, `10m` or `24h` stands for. A number is returned as it is, even if it is
- * negative or a fraction. Any other value gives NaN.
+ * Converts a time such as `90`, `90s`, `10m` or `24h` to seconds. A number is returned as it is, even if it
+ * is negative or a fraction. A value that is no time gives NaN.
  */
 function secondsIn(value: unknown): number {
   if (typeof value === 'number') return value;
@@ -71,7 +72,7 @@ function secondsIn(value: unknown): number {
   return Number(count) * UNIT_SECONDS[unit];
 }
 
-/** Returns whole seconds. `min` and `max` are written as in the file, such as `10s`. */
+/** The reader returns whole seconds. `min` and `max` are times as in a file, such as `10s`. */
 export function duration(min: string, max: string): ValueReader<number> {
   return (entry, context) => {
     const seconds = secondsIn(entry.content);
@@ -81,12 +82,12 @@ export function duration(min: string, max: string): ValueReader<number> {
   };
 }
 
-/** The reader accepts 0, too, which means "never". */
+/** Returns a reader that also accepts 0, which means "never". */
 export function zeroOr(read: ValueReader<number>): ValueReader<number> {
   return (entry, context) => (secondsIn(entry.content) === 0 ? 0 : read(entry, context));
 }
 
-/** `words` are in lower case. The file may have capitals. */
+/** `words` are in lower case. The value in the file may have capitals. */
 export function oneOfWords<const W extends string>(words: readonly W[]): ValueReader<W> {
   return (entry, context) => {
     const lowerCase = String(entry.content).toLowerCase();
@@ -96,16 +97,16 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 }
 
 /**
- * `kind` is the noun that messages use for the text, with its article: `a host name`. Messages do not
- * display the value of a `secret` key, because somebody may have written a password there instead of the
- * name of a file.
+ * `kind` is the noun that messages use for the text, with its article: `a host name`. With `secret`, the text
+ * is the path of a file that contains a password. Messages do not display this text, because somebody may
+ * have written the password itself instead of the path.
  */
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
-    // `reportExpected` would display a secret that is no text, such as a number. So a secret is always
-    // turned into a text for `check`, because the errors of `check` do not quote it.
     const isSecret = secret !== undefined;
+    // YAML reads a password of digits as a number, which `reportExpected` would display. The errors of
+    // `check` do not quote the text, so `check` gets every secret.
     if (typeof content !== 'string' && !isSecret) return reportExpected(kind, entry, context);
     const text = String(content);
     const checked = check(text, context.home);
@@ -132,18 +133,18 @@ export function listOfDifferent<T>(
 ): ValueReader<readonly T[]> {
   return (list, context) => {
     const firstLines = new Map<string, number>();
-    const readNewItem: ValueReader<T> = (entry) => {
+    const readAndCompare: ValueReader<T> = (entry) => {
       const value = readItem(entry, context);
       if (value === undefined) return undefined;
       const name = nameOf(value);
-      // A problem is reported at the place of the name.
+      // If the item is a map, a repeated name is reported at the map's `name`.
       const { valueAt, key } = nameEntry(entry);
       const firstLine = firstLines.get(name);
       if (firstLine === undefined) firstLines.set(name, valueAt.line);
       else context.findings.addProblem(valueAt, key, `${name} is listed twice, first on line ${firstLine}`);
       return value;
     };
-    return listOf(readNewItem)(list, context);
+    return listOf(readAndCompare)(list, context);
   };
 }
 
@@ -178,7 +179,7 @@ export function flagOrList<T>(readItem: ValueReader<T>): ValueReader<boolean | r
   };
 }
 
-/** A single value becomes a list of one item. An empty value does so, too, and `readItem` reports it. */
+/** A single value, even an empty one, becomes a list of one item. `readItem` reports the empty value. */
 export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, context) => {
     const items = Array.isArray(entry.content) ? entry.content : [entry];
@@ -188,7 +189,7 @@ export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]
   };
 }
 
-/** Reads a map by names that the administrator chooses. An empty value counts as an empty map. */
+/** Reads a map whose names the administrator chooses. An empty value counts as an empty map. */
 export function byName<T>(readItem: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
   return (entry, context) => {
     const map = entry.content ?? new Map<string, ConfigEntry>();
@@ -205,7 +206,7 @@ export function byName<T>(readItem: ValueReader<T>): ValueReader<Readonly<Record
 interface NameRules {
   /** A map has at most this many names. */
   readonly max: number;
-  /** The plural noun for what the names stand for, such as `groups`. */
+  /** The plural noun that messages use for the named things, such as `groups`. */
   readonly nounPlural: string;
   /** Returns what is wrong with the name; undefined if it is valid. */
   readonly nameProblem: (name: string) => string | undefined;
@@ -223,7 +224,7 @@ export function byCheckedName<T>(
       const problem = nameProblem(name);
       if (problem !== undefined) findings.addProblem(keyAt, key, problem);
     }
-    // The problem is reported at the first name that is too many.
+    // If the map has too many names, this is reported at the first name beyond `max`.
     const [, firstExcess] = items[max] ?? [];
     if (firstExcess !== undefined) {
       const { keyAt, key } = firstExcess;
@@ -233,7 +234,7 @@ export function byCheckedName<T>(
   };
 }
 
-/** The file may have one value for everything, or a map of values by name. */
+/** The file may have one value for all names, or a map of values by name. */
 export function oneOrByName<T>(readItem: ValueReader<T>): ValueReader<T | Readonly<Record<string, T>>> {
   return (entry, context) => {
     const read = entry.content instanceof Map ? byName(readItem) : readItem;
@@ -242,7 +243,7 @@ export function oneOrByName<T>(readItem: ValueReader<T>): ValueReader<T | Readon
 }
 
 /**
- * Reads the fields of a map. `readers` has a reader for each field of `T`, also for one that may be absent.
+ * Reads the fields of a map. `readers` has a reader for each field of `T`, even if the field is optional.
  * An unknown field causes only a warning.
  */
 export function readFields<T extends object>(
@@ -268,7 +269,7 @@ export const outputChoice: ValueReader<OutputChoice> = (entry, context) =>
     ? readFields<OutputChoice>({ label, hidden: flag, startVolume: fraction }, entry.content, context)
     : reportExpected('a map of label, hidden and startVolume', entry, context);
 
-/** The entry in which a list's item has its name: the member `name` of a map, else the item itself. */
+/** Returns the member `name` if the list's item is a map with this member, else the item itself. */
 export function nameEntry(item: ConfigEntry): ConfigEntry {
   const name = item.content instanceof Map ? item.content.get('name') : undefined;
   return name ?? item;

@@ -31,7 +31,10 @@ export interface Configuration {
   readonly warnings: readonly string[];
 }
 
-/** Problems and warnings are lines `FILE:LINE:COL: key: what is wrong`, in the order of the files. */
+/**
+ * Problems and warnings are lines `FILE:LINE:COL: key: what is wrong`, in the order of the files. If a file
+ * cannot be read, its line is `FILE: what is wrong`.
+ */
 export interface WrongConfiguration {
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
@@ -47,8 +50,8 @@ export async function resolve(
   const findings = new Findings(files.map(({ path }) => path));
   const roots: ConfigEntry[] = [];
   for (const { path, text } of files) {
-    // The YAML reader is loaded only if there is a file. It has 1.2 MB, and to load it takes about 15 of the
-    // 16 ms of this function (bench/FIGURES.md, "The start").
+    // The YAML reader is loaded only if there is a file. It has 1.2 MB, and loading it takes about 15 of
+    // the 16 ms that this function takes (bench/FIGURES.md, "The start").
     const { parseConfig } = await import('./yaml.js');
     const root = parseConfig(path, text, findings);
     if (root !== undefined) roots.push(root);
@@ -83,8 +86,8 @@ function valuesFrom(roots: readonly ConfigEntry[], environment: Environment, fin
 }
 
 /**
- * Maps of two files are merged by name. Any other value replaces that of the file with the lower priority.
- * But an empty value replaces no map and no list (docs/configuration.md, "Where files are looked for").
+ * Two maps are merged by name. Any other value of `higher` replaces that of `lower`, but an empty value
+ * replaces no map and no list (docs/configuration.md, "Where files are looked for").
  */
 function mergedWith(lower: ConfigEntry | undefined, higher: ConfigEntry): ConfigEntry {
   if (lower === undefined) return higher;
@@ -109,8 +112,8 @@ function entriesIn(section: ConfigEntry | undefined, findings: Findings): Entrie
 }
 
 /**
- * Our names are those in `KEYS`. They replace the names of another program (`SECTION_ALIASES`). Both names
- * of a section together are a problem, even if they are in two files.
+ * Our names are those in `KEYS`. They replace the names that other programs use (`SECTION_ALIASES`). A
+ * section that is written under both names is a problem, even if the names are in two files.
  */
 function withOurSectionNames(entries: EntriesByKey, findings: Findings): EntriesByKey {
   const sections = new Map<string, ConfigEntry>();
@@ -134,8 +137,8 @@ interface SectionContext {
 }
 
 /**
- * A key without a value gets its default, or is left out if it has none. A key with a wrong value is treated
- * in the same way, but then `findings` has a problem, so the configuration is refused.
+ * A key that no file has gets its default, or is left out if it has no default. A key with a value that its
+ * reader refuses is treated in the same way. `findings` has a problem then, so the configuration is refused.
  */
 function readSection(
   table: KeyTable,
@@ -167,7 +170,7 @@ function readSection(
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
   // A missing `upgrade.resultFile` has no place in a file, so its problem gets the place of
-  // `upgrade.enabled`. This place is known whenever the value is true, because the default is false.
+  // `upgrade.enabled`. This place is known whenever this key is true, because its default is false.
   const enabledAt = writtenKeys.get('upgrade.enabled')?.valueAt;
   // A wrong `upgrade.resultFile` has no value either, but its problem has been reported already. So
   // `writtenKeys` is checked instead of the value.
@@ -190,7 +193,7 @@ function reportBrokerProblems(
   { secretFault }: Environment,
   findings: Findings,
 ): void {
-  // `reportConflicts` explains this check, at `upgrade.enabled` and `upgrade.resultFile`.
+  // The comments in `reportConflicts` explain why `enabledAt` and `writtenKeys` are checked.
   const enabledAt = writtenKeys.get('mqtt.enabled')?.valueAt;
   if (mqtt.enabled && enabledAt !== undefined && !writtenKeys.has('mqtt.url'))
     findings.addProblem(enabledAt, 'mqtt.url', 'is required when mqtt.enabled is true');
@@ -200,7 +203,7 @@ function reportBrokerProblems(
   if (fault !== undefined) findings.addProblem(fileEntry.valueAt, fileEntry.key, fault);
 }
 
-/** Two keys must not name the same file, because two writers would destroy it. */
+/** Two keys of the upgrade must not name the same file, because two writers would destroy it. */
 function reportSameFiles(upgrade: KeyValues['upgrade'], writtenKeys: EntriesByKey, findings: Findings): void {
   const keysByPath = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
@@ -210,7 +213,7 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], writtenKeys: EntriesByKe
     const key = `upgrade.${name}`;
     const otherKey = keysByPath.get(normalizedPath);
     if (otherKey !== undefined) {
-      // Only a key that is written in a file has an entry. The other key may have its default.
+      // Only a key that is written in a file has an entry. One of the two keys may have its default.
       const entry = writtenKeys.get(key) ?? writtenKeys.get(otherKey);
       if (entry !== undefined)
         findings.addProblem(entry.valueAt, entry.key, `${key} and ${otherKey} are the same file`);
@@ -220,8 +223,8 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], writtenKeys: EntriesByKe
 }
 
 /**
- * Units of the upgrade are hidden from `/services`, even if they are listed (docs/configuration.md,
- * "Upgrades").
+ * Units of the upgrade are hidden from `/services`, even if `systemd.system` or `systemd.user` lists them
+ * (docs/configuration.md, "Upgrades").
  */
 function warnOfHiddenUnits(writtenKeys: EntriesByKey, findings: Findings): void {
   const listedUnits: ConfigEntry[] = [];

@@ -1,10 +1,10 @@
 // Decides which texts of the configuration are valid addresses, host names, paths, names of units and so on.
-// It looks nothing up on the machine or the network. Pure.
+// It does not check whether such a host, file or unit exists. Pure.
 
 import { isIP } from 'node:net';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 
-/** The converted text, or the reason why it is not valid. */
+/** The text for the settings, or the reason why the text is not valid. */
 type CheckResult = Result<string, string>;
 
 /** Only paths need `home`, which replaces a leading `~`. It is '' if there is no home directory. */
@@ -12,7 +12,10 @@ export type TextCheck = (text: string, home: string) => CheckResult;
 
 type Objection = readonly [reason: string, appliesTo: RegExp | ((text: string) => boolean)];
 
-/** Accepts texts to which no objection applies. If several apply, the result has the reason of the first. */
+/**
+ * The returned check accepts a text to which no objection applies. Its error is the reason of the first
+ * objection that applies.
+ */
 function acceptUnless(...objections: readonly Objection[]) {
   return (text: string): CheckResult => {
     for (const [reason, appliesTo] of objections) {
@@ -46,19 +49,19 @@ const interfaceName = acceptUnless(
   ],
 );
 
-/** The limit of RFC 1035, section 2.3.4, for the form with dots. */
+/** RFC 1035, section 2.3.4, allows 255 bytes in a message. In the form with dots they are 253 characters. */
 const HOST_MAX_CHARACTERS = 253;
 
 /**
- * Labels of 1 to 63 characters (RFC 1123) with dots between them. No label begins or ends with `-`. Home
- * networks also use the underscore.
+ * DNS labels of 1 to 63 characters (RFC 1123) with dots between them. No label begins or ends with `-`. The
+ * underscore is allowed, because home networks use it.
  */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 /** The scheme, the host and the port of an origin such as `https://radio.lan:8443` or `http://[::1]`. */
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
 
-/** `all`, an IP address, or the name of an interface. */
+/** Accepts an IP address, an interface's name, or `all`, which has the form of an interface's name. */
 export function bindTarget(text: string): CheckResult {
   // `isIP` is not called for a plain name, because its first call costs 4 ms of CPU (gateway/bind.ts).
   const mayBeAddress = /[.:]/.test(text);
@@ -66,8 +69,8 @@ export function bindTarget(text: string): CheckResult {
 }
 
 /**
- * Accepts `*` or an origin. The result is as browsers send it: lower case, without the default port. Most
- * schemes besides http and https have no default port.
+ * Accepts `*` or an origin. The result is as browsers send it: lower case, without the default port. Only the
+ * default ports of http and https are removed, because most other schemes have no default port.
  */
 export function corsOrigin(text: string): CheckResult {
   if (text === '*') return success(text);
@@ -76,10 +79,10 @@ export function corsOrigin(text: string): CheckResult {
   const [, scheme = '', host = '', port] = parts;
   const isPortValid = port === undefined || (Number(port) >= 1 && Number(port) <= 65535);
   if (!isPortValid) return failed('the port must be 1 to 65535');
-  const isIpv6 = host.startsWith('[');
-  if (!isIpv6 && !isHostName(host)) return failed(hostFault(host));
-  if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
-  // `URL` gives the origin `null` for most other schemes, such as that of an app's `capacitor://localhost`.
+  const hasBrackets = host.startsWith('[');
+  if (!hasBrackets && !isHostName(host)) return failed(hostFault(host));
+  if (hasBrackets && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
+  // `URL` gives the origin `null` for most other schemes, such as `capacitor`, which apps use.
   if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
   // A host such as `1.2.3.999` passes `isHostName`, but `URL` refuses it as a wrong IPv4 address.
   return URL.canParse(text) ? success(new URL(text).origin) : failed('its host is not a valid address');
@@ -146,14 +149,14 @@ export function outputLabel(text: string): CheckResult {
 }
 
 /**
- * A sound device's name has 1 to 127 characters. With the flag `s` the dot also matches a line feed.
+ * The name of an output or input has 1 to 127 characters. With the flag `s` the dot also matches a line feed.
  * Otherwise a name with a line feed would be refused because of its length, and not because of a blank.
  */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
 /**
- * The name of an output of a group. The sound server gets it in a list, in which nothing can be quoted. The
- * sinks of groups themselves have the prefix `tonearm.`.
+ * The name of an output that plays in a group. The sound server gets such names in a list, in which nothing
+ * can be quoted. The prefix `tonearm.` belongs to the groups' own sinks.
  */
 export const outputName = acceptUnless(
   ['a name has 1 to 127 characters', doesNotMatch(DEVICE_NAME_LENGTH)],
@@ -164,7 +167,7 @@ export const outputName = acceptUnless(
 
 /**
  * The name of an input or output. The sound server gets it in a module's argument, in which PulseAudio and
- * PipeWire read quotes differently. So it has no quotes.
+ * PipeWire read quotes differently. So a name with a quote is refused.
  */
 export const deviceName = acceptUnless(
   ['a name has 1 to 127 characters', doesNotMatch(DEVICE_NAME_LENGTH)],
@@ -173,8 +176,9 @@ export const deviceName = acceptUnless(
 );
 
 /**
- * User name and password are refused, because they would be displayed with the address. `URL` accepts
- * `mqtt://` without a host. The rule with `canParse` is tried before those in which `new URL` might throw.
+ * A user name and a password are refused, because they would be displayed with the address. `URL` accepts
+ * `mqtt://` without a host. The later rules use `new URL`, which throws for an invalid address. So the rule
+ * with `canParse` precedes them.
  */
 export const brokerUrl = acceptUnless(
   ['it does not begin with mqtt:// or mqtts://', doesNotMatch(/^mqtts?:\/\//i)],
@@ -190,13 +194,13 @@ const addressOfNode = acceptUnless(
   ['a node has no user and password', hasCredentials],
   ['nothing may follow the host and port', hasPath],
   ['port 0 cannot be used', hasPortZero],
-  // The record of a node has a port but no scheme, so the port must show the scheme. An origin has no port
-  // if the port is the usual one of the scheme, so the port of an https origin is never 443.
+  // The record of a node has a port but no scheme. So 443 must mean https, and any other port http. An origin
+  // does not contain the default port of its scheme, so a port in an https origin is never 443.
   ['https is only possible at port 443', (text) => /^https:.*:\d+$/.test(new URL(text).origin)],
   ['port 443 is for https', (text) => /^http:.*:443$/.test(new URL(text).origin)],
 );
 
-/** The address of a node of the house. The result is its origin. */
+/** The address of another node. The result is the origin of this address. */
 export function nodeUrl(text: string): CheckResult {
   const checked = addressOfNode(text);
   return checked.ok ? success(new URL(text).origin) : checked;
@@ -217,17 +221,18 @@ function hasPortZero(text: string): boolean {
   return new URL(text).port === '0';
 }
 
-/** MQTT allows 65 535 bytes for a topic. This text only begins topics, so it must be shorter. */
+/** MQTT allows 65 535 bytes for a topic. The configured text only begins a topic, so its limit is lower. */
 const TOPIC_MAX_BYTES = 256;
 
 /**
- * The beginning of the node's topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). The first
- * level may be empty, because many houses begin their topics with a slash.
+ * The beginning of topics, for `mqtt.topic` and `mqtt.homeAssistantPrefix`. Topics that begin with `$` belong
+ * to the broker (MQTT 5, section 4.7.2). The first level may be empty, because many people begin topics with
+ * a slash.
  */
 export const mqttTopic = acceptUnless(
   [`it is longer than ${TOPIC_MAX_BYTES} bytes`, isLongerThan(TOPIC_MAX_BYTES)],
   ['it holds a wildcard, + or #', /[+#]/],
-  // These characters are those of MQTT 5, section 1.5.4.
+  // MQTT 5, section 1.5.4, lists these characters.
   ['it holds a control or another character that MQTT forbids', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
   ['topics that begin with $ belong to the broker', /^\$/],
   ['one of its levels is empty', /^$|\/$|\/\//],
@@ -265,9 +270,9 @@ export const socketPath = pathUpTo(SOCKET_PATH_MAX_BYTES);
 
 function pathUpTo(maxBytes: number): TextCheck {
   return (text, home) => {
-    const isInHome = text.startsWith('~/');
-    if (isInHome && !home.startsWith('/')) return failed('there is no home directory to replace ~ with');
-    const path = isInHome ? home.replace(/\/+$/, '') + text.slice(1) : text;
+    const hasTilde = text.startsWith('~/');
+    if (hasTilde && !home.startsWith('/')) return failed('there is no home directory to replace ~ with');
+    const path = hasTilde ? home.replace(/\/+$/, '') + text.slice(1) : text;
     if (!path.startsWith('/')) return failed('it must begin with / or ~/');
     if (path.includes('\0')) return failed('it holds a zero character');
     if (path.endsWith('/')) return failed('it is the path of a directory, not of a file');

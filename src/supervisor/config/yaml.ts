@@ -1,4 +1,4 @@
-// Reads a configuration file's YAML as values with their places, and prints the effective configuration as
+// Reads a configuration file's YAML as values with their places, and turns the effective configuration into
 // YAML. Only this file knows the package `yaml`. Pure.
 
 import {
@@ -28,15 +28,15 @@ import {
 import type { KeyValues } from './keys.js';
 
 /**
- * At most this many syntax problems of a file are reported, and as many warnings. The first one usually
- * causes the others.
+ * At most this many syntax problems of a file are reported, and at most as many warnings. The first problem
+ * usually causes the others.
  */
 const SYNTAX_PROBLEMS_MAX = 10;
 
 /**
- * Merge keys (`<<`) and tags such as `!!binary` are off, because they are of YAML 1.1. `prettyErrors` would
- * write the place and lines of the file into the messages, but `Findings` adds the place. With the level
- * `error`, the package itself prints nothing.
+ * Merge keys (`<<`) and tags such as `!!binary` are off, because they belong to YAML 1.1. `prettyErrors`
+ * would write the place and lines of the file into the messages, but `Findings` adds the place. With the
+ * level `error`, the package itself prints nothing.
  */
 const OPTIONS = {
   version: '1.2',
@@ -68,14 +68,14 @@ const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 type LocationOf = (offset: number) => Location;
 
 /**
- * The content of the result is always a map, which is empty for an empty text. If the text cannot be used,
- * the result is undefined, and `findings` has the reason.
+ * Returns the entry of the whole file. Its content is a map, which is empty for an empty text. If the text
+ * cannot be used, the result is undefined, and `findings` has the reason.
  */
 export function parseConfig(file: string, text: string, findings: Findings): ConfigEntry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
-  // The report of a forbidden character needs its line, and the line counter learns only from the parser
-  // where lines begin. So the text is parsed up to this character, or to its end if there is none.
+  // The report of a forbidden character needs the character's line. The line counter gets the beginnings of
+  // lines from the parser, so the text before the character is parsed. Other texts are parsed as a whole.
   const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
   const locationOf: LocationOf = (offset) => ({ file, ...lineCounter.linePos(offset) });
   const reportSyntax = (offset: number, problem: string): undefined => {
@@ -95,9 +95,9 @@ export function parseConfig(file: string, text: string, findings: Findings): Con
   try {
     const alias = aliasWithoutAnchor(document);
     if (alias !== undefined) {
-      // YAML also reads a pattern without quotes, such as `*spotify`, as an alias.
-      const written = quoted(`*${alias.source}`);
-      return reportSyntax(alias.range?.[0] ?? 0, `the alias ${written} has no anchor before it`);
+      // YAML also reads a pattern of `players.ignore` without quotes, such as `*spotify`, as an alias.
+      const quotedAlias = quoted(`*${alias.source}`);
+      return reportSyntax(alias.range?.[0] ?? 0, `the alias ${quotedAlias} has no anchor before it`);
     }
     // This call throws if the aliases stand for too many values. Its result is not needed.
     document.toJS();
@@ -107,14 +107,14 @@ export function parseConfig(file: string, text: string, findings: Findings): Con
     findings.addProblem(root.valueAt, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
     return undefined;
   } catch (error) {
-    // The ReferenceError is that of `toJS` above. A value that contains itself, such as `&a [*a]`, overflows
-    // the stack in `entryOf`, which is a RangeError.
+    // `toJS` above throws the ReferenceError. `entryOf` throws the RangeError: a value that contains itself,
+    // such as `&a [*a]`, overflows the stack.
     if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
     return reportSyntax(0, 'its aliases or its nesting make it too large');
   }
 }
 
-/** The first alias without an anchor; undefined if there is none. */
+/** Returns the first alias that has no anchor before it; undefined if every alias has one. */
 function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
   let first: Alias | undefined;
   visit(document, {
@@ -126,9 +126,9 @@ function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
 }
 
 /**
- * The value of an alias has the alias's place. If it is a list or map, the values inside have the places
- * where they are written, at the anchor. A value without a node, such as that of `a` in `{a}`, has its key's
- * place. The items of a list have no keys, so their `keyAt` is that of the list.
+ * The value of an alias has the alias's place. If this value is a list or map, the values inside have the
+ * places where they are written, which are at the anchor. A value without a node, such as that of `a` in
+ * `{a}`, has its key's place. The items of a list have no keys, so their `keyAt` is that of the list.
  */
 function entryOf(
   node: Node | null,
@@ -155,19 +155,20 @@ function entryOf(
 }
 
 /**
- * One YAML document with the keys of docs/configuration.md, "Keys". Loading it gives the same settings again.
+ * One YAML document with the keys of docs/configuration.md, "Keys". Loading this document gives the same
+ * settings again.
  */
 export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;
-  // A unit without a URL is printed as its name alone, as people write it.
+  // A unit without a URL becomes a plain name, because people write it in this way.
   const asWritten = (list: readonly UnitEntry[]) => list.map((unit) => (unit.url ? unit : unit.name));
   const printedValues = { ...values, systemd: { enabled, system: asWritten(system), user: asWritten(user) } };
   return stringify(printedValues, {
     version: '1.2',
     schema: 'core',
-    // Folded lines are correct YAML, but hard to search.
+    // 0 turns off the folding of long lines, because folded lines are hard to search.
     lineWidth: 0,
-    // Otherwise the second of two keys with the same list would be an alias.
+    // `true` would print an alias at the second of two keys that share a list.
     aliasDuplicateObjects: false,
   });
 }

@@ -1,6 +1,6 @@
-// The names of all commands of the protocol, versions 32 to 35, and of the fields of their requests and
-// replies (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). The types of the fields are not
-// needed, because each value on the wire begins with its type.
+// Lists the commands of the protocol versions 32 to 35, and names the fields of each command and its reply
+// (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). The types of the fields are not needed,
+// because each value on the wire begins with its type tag.
 
 import { COMMANDS, type CommandArguments, type CommandName } from '../commands.js';
 import { byIndex } from '../fields.js';
@@ -11,27 +11,30 @@ export interface MessageField {
   readonly name: string;
   /** The protocol version that introduced the field. Absent if all versions have it. */
   readonly since?: number;
-  /** Makes the name of a value that is a number. */
+  /** Turns the field's number into its name or names. Absent if the field's values have no names. */
   readonly naming?: Naming | undefined;
   /**
    * `*` stands for a list that begins with the number of its items, `+` for a list that goes on to the end
    * of the message. Absent if the field is no list.
    */
   readonly list?: string | undefined;
-  /** The row of RECORDS for the list's items. Absent or '' if the items are plain values. */
+  /**
+   * The name of a row of RECORDS: each item of the list has the fields of this row. Absent or '' if the items
+   * are plain values, or the field is no list.
+   */
   readonly itemRecord?: string | undefined;
 }
 
 export type MessageFields = readonly MessageField[];
 
 /**
- * How a field is written in the texts below:
+ * A field has one of these forms in the texts below:
  * - `index`: a plain value.
- * - `state:deviceState`: a number. This row of NAMINGS makes its name.
+ * - `state:deviceState`: a number. The row `deviceState` of NAMINGS turns it into a name.
  * - `formats*`: a list of values that begins with their number.
  * - `keys+`: a list of values that goes on to the end of the message.
- * - `ports*PORT` or `sinks+SINK`: a list like these two, but its items are records.
- * - `PORT`: all fields of this row of RECORDS. This form is read without FIELD.
+ * - `ports*PORT` or `sinks+SINK`: a list like the two above, but an item has all fields of a RECORDS row.
+ * - `PORT`: all fields of the row `PORT` of RECORDS. `parseFields` reads this form without FIELD.
  */
 const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
 
@@ -44,9 +47,9 @@ function parseFields(text: string): MessageFields {
 }
 
 /**
- * The fields of one of the daemon's tables. Such a table has neither namings nor lists, so the text
- * `details` adds them, in the form of FIELD. Fields in `details` that the table lacks are ignored, so that
- * several tables can share one text.
+ * Returns the fields of a table of records.ts, or of a command in commands.ts. A table does not say which
+ * fields are lists, or how numbers are named. So `details` has these fields, in the form of FIELD. Fields in
+ * `details` that the table lacks are ignored, so that several tables can share one text.
  */
 function fieldsOfTable(
   table: CommandArguments | Readonly<Record<string, object>>,
@@ -58,14 +61,14 @@ function fieldsOfTable(
     const detailedField = detailedFields.find((field) => field.name === name);
     const field = { name, ...since, ...detailedField };
     if (kind !== byIndex) return [field];
-    // The daemon writes a `byIndex` as two values, an index and a name. They are called `sink` and
-    // `sinkName` here, or `index` and `name`.
-    const objectName = name === 'index' ? 'name' : `${name}Name`;
-    return [field, { name: objectName }];
+    // The daemon writes a `byIndex` as two values, an index and a name. The values of `sink` are called
+    // `sink` and `sinkName` here. Those of `index` are called `index` and `name`.
+    const secondFieldName = name === 'index' ? 'name' : `${name}Name`;
+    return [field, { name: secondFieldName }];
   });
 }
 
-/** Named groups of fields, which are the items of lists or belong to several commands. */
+/** Groups of fields by name. The fields belong to an item of a list, to a command, or to a reply. */
 const RECORDS: Readonly<Record<string, MessageFields>> = {
   OBJECT: parseFields('index name'),
   /**
@@ -86,24 +89,25 @@ const RECORDS: Readonly<Record<string, MessageFields>> = {
   CARD_PORT: fieldsOfTable(records.CARD_PORT, 'available:available profiles*'),
   PLAYBACK_STREAM: fieldsOfTable(records.PLAYBACK_STREAM_REPLY),
   RECORD_STREAM: fieldsOfTable(records.RECORD_STREAM_REPLY),
-  /** The buffer attributes of libpulse, in bytes. The server chooses those that are null. */
+  /** Sizes of the two kinds of buffers, in bytes. If a size in a request is null, the server chooses it. */
   PLAYBACK_BUFFER: parseFields('maxLength targetLength prebuffering minimumRequest'),
   RECORD_BUFFER: parseFields('maxLength fragmentLength'),
   TIMES: parseFields('sinkLatency sourceLatency running sent answered writeIndex readIndex'),
 };
 
 /**
- * The fields of a record; none for an unknown name. RECORDS is complete before the first call, because no
- * row contains a word like `PORT` alone.
+ * Returns the fields of a row of RECORDS; an empty list if there is no such row. `parseFields` calls this
+ * function only for the form `PORT`. No row of RECORDS uses this form, so RECORDS is complete before the
+ * first call.
  */
 export const recordFields = (name: string): MessageFields => RECORDS[name] ?? [];
 
 /**
- * The commands, one on a line, in the order of their numbers. A line has the command's name, the fields of
- * the request, and after the arrow the fields of the reply. If the daemon sends the command, the line lacks
- * the fields of the request, because they are in COMMANDS. The commands with AUTOLOAD have no fields,
- * because these commands were removed in PulseAudio 0.9.15. After the two fields of EXTENSION come values
- * that the module defines. These values have no names here.
+ * The commands, one on a line, in the order of their numbers. A line has the command's name, the command's
+ * fields, and after an arrow the fields of the reply, if it has fields. If the daemon sends the command, the
+ * line lacks the command's fields, because they are in COMMANDS. The four commands whose names contain
+ * AUTOLOAD have no fields, because PulseAudio 0.9.15 removed these commands. After the two fields of
+ * EXTENSION come values that the module defines. These values have no names here.
  */
 const LINES = `
   ERROR error:fault
@@ -213,18 +217,19 @@ const LINES = `
   SEND_OBJECT_MESSAGE path message parameters -> response
 `;
 
-/** The details of the fields in COMMANDS. A field has the same details in each command that has it. */
+/** The `details` for the tables in COMMANDS. A field has the same details in each command that has it. */
 const ARGUMENT_DETAILS = 'version:protocolVersion mask:facilities formats*';
 
-/** The index of a command is its number. */
+/** A command's index in this list is its number. */
 export const MESSAGES = LINES.trim()
   .split('\n')
   .map((line) => {
-    const [request = '', reply = ''] = line.split('->');
-    const [name = ''] = request.trim().split(' ', 1);
-    // The fields of a command are either in COMMANDS or in its line, so one of the two lists is empty.
+    const [command = '', reply = ''] = line.split('->');
+    const [name = ''] = command.trim().split(' ', 1);
+    // The fields of a command are either in COMMANDS or in its line, so `tableFields` or `lineFields` is
+    // empty.
     const args = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
-    const daemonFields = fieldsOfTable(args, ARGUMENT_DETAILS);
-    const listedFields = parseFields(request.replace(name, ''));
-    return { name, fields: [...daemonFields, ...listedFields], reply: parseFields(reply) };
+    const tableFields = fieldsOfTable(args, ARGUMENT_DETAILS);
+    const lineFields = parseFields(command.replace(name, ''));
+    return { name, fields: [...tableFields, ...lineFields], reply: parseFields(reply) };
   });

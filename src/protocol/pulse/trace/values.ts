@@ -1,4 +1,4 @@
-// Decides how a value in a trace is read by its type tag, and which numbers have names.
+// Reads the values of traced messages, each according to its type tag. Decides which numbers have names.
 
 import * as fields from '../fields.js';
 import { serverFault } from '../outcome.js';
@@ -40,15 +40,15 @@ const ENCODINGS = [
 ];
 
 /**
- * How a value of each type is read. A key is the name of a type tag (wire.ts). VALUE_TAG_TYPES has the tags
- * that are no keys.
+ * One reader for each type of value. Each type except `bool` has the name of a type tag (wire.ts).
+ * VALUE_TAG_TYPES has the type tags whose names are no keys here.
  */
 const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   text: (reader) => fields.excerpt.read(reader) ?? null,
   /** A u32 is read like an index: 0xffffffff becomes null, because it means "none" in most fields. */
   u32: (reader) => fields.index.read(reader) ?? null,
   u8: fields.u8.read,
-  /** The integer becomes a number if a number can have it exactly, else a text of its digits. */
+  /** The integer becomes a number if this is exact, else the text of its digits. */
   u64: (reader) => {
     const value = reader.takeBytes(TYPE_TAG.u64, 8).readBigUInt64BE();
     return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
@@ -70,9 +70,9 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   bool: fields.bool.read,
   /** The wire has seconds and microseconds, since the epoch or another moment. The trace has seconds. */
   time: (reader) => {
-    const words = reader.takeBytes(TYPE_TAG.time, 8);
+    const timeBytes = reader.takeBytes(TYPE_TAG.time, 8);
     // The sum, in microseconds, is exact. Only the division rounds.
-    return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
+    return (timeBytes.readUInt32BE(0) * 1e6 + timeBytes.readUInt32BE(4)) / 1e6;
   },
   usec: fields.usec.read,
   channelMap: (reader) => fields.channelMap.read(reader).map((position) => POSITIONS[position] ?? position),
@@ -85,15 +85,15 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
 };
 
-/** These type tags are whole values, so no bytes follow them. READERS has their types: `yes` is a `bool`. */
+/** The types of the type tags that are whole values. No bytes follow such a tag. */
 const VALUE_TAG_TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
 
-/** Reads the next value. Throws WireError at the end of the frame, and at an unknown type tag. */
+/** Reads the next value. Throws WireError if the type tag is unknown, or if the frame has no whole value. */
 export function readTypedValue(reader: Reader): TypedValue {
   const unread = reader.unreadBytes();
   const tagName = describeTypeTag(unread[0]);
   const type = VALUE_TAG_TYPES[tagName] ?? tagName;
-  // An unknown byte or the end of the frame gets a description that is no key, such as `byte 0x01`.
+  // For an unknown byte or the end of the frame, `tagName` is no key of READERS, for instance `byte 0x01`.
   const read = READERS[type];
   if (read === undefined) throw new WireError(`${unread.length} bytes more, from ${tagName} on`);
   return { type, value: read(reader) };
@@ -102,7 +102,7 @@ export function readTypedValue(reader: Reader): TypedValue {
 /** Returns what the trace has instead of a number: its name or names. A number without a name stays. */
 export type Naming = (value: number) => Value;
 
-/** A number is the index of its name in this list. */
+/** Makes a naming by which each number is the index of its name in `names`. */
 const nameFrom =
   (names: readonly string[]): Naming =>
   (value) =>
@@ -115,8 +115,8 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
   deviceState: nameFrom(['running', 'idle', 'suspended']),
 
   /**
-   * The lower 16 bits are the version. The upper ones are flags of shared memory, which
-   * `DecodedMessage.declined` names.
+   * The lower 16 bits are the version. The upper bits are flags of shared memory. `DecodedMessage.declined`
+   * (conversation.ts) has the names of these flags.
    */
   protocolVersion: (word) => word & 0xffff,
 
@@ -145,10 +145,10 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
    * `['sink', 1024]`.
    */
   facilities: (mask) => {
-    const named = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
-    // The two steps clear the bits that have names. If the second step were a shift to the left, a number
-    // whose highest bit is set would become negative.
+    const names = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
+    // The shift drops the bits that have names. The multiplication puts the other bits back in their places.
+    // A shift to the left would do so, too, but its result would be negative if the highest bit is set.
     const unnamedBits = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
-    return unnamedBits === 0 ? named : [...named, unnamedBits];
+    return unnamedBits === 0 ? names : [...names, unnamedBits];
   },
 };
