@@ -1,4 +1,4 @@
-// The version of this build, inserted by packaging/build.mjs. Nothing else.
+// Exports the version of package.json. The build replaces `TONEARM_VERSION` with it (packaging/bundles.mjs).
 
 declare const TONEARM_VERSION: string;
 

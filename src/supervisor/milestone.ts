@@ -1,4 +1,4 @@
-// A moment that comes at most once, and for which others wait, such as the first message of a thread.
+// Lets callers wait for a moment that comes at most once, such as the moment when a child has stopped.
 
 export class Milestone {
   isReached = false;
@@ -7,9 +7,9 @@ export class Milestone {
     this.#resolve = resolve;
   });
 
-  /** Later calls do nothing. */
+  /** Only the first call has an effect. */
   reach(): void {
-    // A further call of `#resolve` would do nothing, but Node would report it (`multipleResolves`).
+    // A second call of `#resolve` would change nothing, but Node would report it (`multipleResolves`).
     if (this.isReached) return;
     this.isReached = true;
     this.#resolve?.();

@@ -1,5 +1,5 @@
-// Keeps the commands of one child that have no answer yet. Decides how many there may be, and which of them
-// must still be posted to the thread.
+// Keeps each command of one child until the command has an answer. Decides how many commands may wait, and
+// which of them must still be posted to the child's thread.
 
 import { type Clock, within } from '../host/clock.js';
 import type { ChildName } from '../protocol/actor/backends.js';
@@ -7,10 +7,10 @@ import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import type { CommandMessage } from '../protocol/actor/messages.js';
 
-/** How many commands may wait for an answer. Further commands are refused. */
+/** At most this many commands of a child may wait for an answer. Further commands are refused. */
 const PENDING_MAX = 256;
 
-/** Posts a command to the thread, which answers with the same id. */
+/** Posts a command to the child's thread. The thread's answer has the id of this message. */
 export type PostCommand = (message: CommandMessage<Command>) => void;
 
 interface PendingCommand {
@@ -38,9 +38,10 @@ export class PendingCommands {
   }
 
   /**
-   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post` the command is
-   * queued until `postQueued`. If its deadline passes while it is queued, it is never posted. The thread
-   * drops a command that it takes up after the deadline (actors/runtime.ts).
+   * Resolves with the answer that `settle` or `settleAll` gets, or with a fault at the deadline. If too many
+   * commands wait already, it resolves with a fault at once. Without `post` the command is queued until
+   * `postQueued` is called. If the deadline passes while the command is queued, the command is never posted.
+   * The thread does not carry out a command that it receives after the deadline (actors/runtime.ts).
    */
   async add(command: Command, post: PostCommand | undefined): Promise<Answer> {
     if (this.#pending.size >= PENDING_MAX)
@@ -55,23 +56,23 @@ export class PendingCommands {
     try {
       post?.(message);
       const answer = await within(this.#clock, this.#answerWithinMs, answered);
-      const noAnswer = `The ${this.#child} backend gave no answer within ${this.#answerWithinMs / 1000} s`;
-      return answer ?? failure('timeout', noAnswer);
+      const timeoutText = `The ${this.#child} backend gave no answer within ${this.#answerWithinMs / 1000} s`;
+      return answer ?? failure('timeout', timeoutText);
     } finally {
       this.#pending.delete(id);
     }
   }
 
-  /** Posts the commands that were added without `post`, oldest first. */
+  /** Posts the commands that are still queued, oldest first. */
   postQueued(post: PostCommand): void {
-    for (const pending of this.#pending.values()) {
-      if (pending.isPosted) continue;
-      pending.isPosted = true;
-      post(pending.message);
+    for (const pendingCommand of this.#pending.values()) {
+      if (pendingCommand.isPosted) continue;
+      pendingCommand.isPosted = true;
+      post(pendingCommand.message);
     }
   }
 
-  /** After the command's deadline an answer has no effect. */
+  /** Answers the command `id`. After the command's deadline this has no effect. */
   settle(id: number, answer: Answer): void {
     this.#pending.get(id)?.resolve(answer);
   }

@@ -1,5 +1,5 @@
-// Reads the configuration again while the service runs (docs/configuration.md, "Reloading"), and decides what
-// changes. Children whose settings differ start anew.
+// Reads the configuration again while the daemon runs (docs/configuration.md, "Reloading"), and decides which
+// changed keys take effect at once. The supervisor decides which children stop and start.
 
 import { errorText } from '../printable.js';
 import type { ChildName } from '../protocol/actor/backends.js';
@@ -8,24 +8,24 @@ import type { Settings } from '../protocol/actor/settings.js';
 import { KEYS, type KeyValues, pathsIn, settingsOf } from './config/keys.js';
 import type { LoadResult } from './config/load.js';
 
-/** Keys whose values take effect only at the start. `withStartKeys` must have the same keys. */
+/** New values of these keys take effect only at the next start. `withStartKeys` must have the same keys. */
 const NEED_RESTART: readonly string[] = ['api.port', 'api.sse.maxClients'];
 
 export interface ReloadParts {
   readonly load: () => Promise<LoadResult>;
   readonly log: Log;
   readonly setLogLevel: (level: Settings['logLevel']) => void;
-  /** The gateway takes the settings after `stopChanged` and before `startMissing`. */
+  /** `gateway.reconfigure` is called after `stopChanged` and before `startMissing`. */
   readonly supervisor: {
     stopChanged(settings: Settings): Promise<readonly ChildName[]>;
     startMissing(): readonly ChildName[];
   };
   readonly gateway: { reconfigure(settings: Settings, stopped: readonly ChildName[]): void };
-  /** Called when the last requested reading has ended or failed. `systemctl reload` waits for this call. */
+  /** Called when all requested readings have ended or failed. `systemctl reload` waits for this call. */
   readonly onDone: () => void;
 }
 
-/** Only one reading runs at a time. All requests that come meanwhile cause one more reading. */
+/** Only one reading runs at a time. All requests during a reading cause one further reading together. */
 export class Reload {
   readonly #parts: ReloadParts;
   readonly #valuesAtStart: KeyValues;
@@ -69,8 +69,9 @@ export class Reload {
     }
     const { values } = loaded.value;
     const settings = settingsOf(withStartKeys(values, this.#valuesAtStart));
-    // `changed` has the keys that differ from the last reading, but none that needs a restart. The loop
-    // below compares such keys with their values at the start, so that each reading warns of them again.
+    // `changed` has the keys whose values differ from the last valid reading, without the keys of
+    // `NEED_RESTART`. The loop below compares the keys of `NEED_RESTART` with their values at the start, so
+    // that each later reading repeats the warning.
     const changed = changedKeys(this.#lastValues, values).filter((key) => !NEED_RESTART.includes(key));
     this.#lastValues = values;
     const childFields = await this.#apply(settings);
@@ -80,7 +81,7 @@ export class Reload {
     log('info', 'the configuration was read again', { changed: changedText, ...childFields });
   }
 
-  /** Returns the fields of the log for the children that were stopped or started. */
+  /** Returns log fields with the names of the children that were stopped or started. */
   async #apply(settings: Settings): Promise<LogFields> {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);
@@ -90,18 +91,18 @@ export class Reload {
   }
 }
 
-/** A child that was stopped and started again counts as restarted. A list without children is left out. */
+/** A child in both `stopped` and `started` counts as restarted. A field without children is left out. */
 function childFieldsOf(stopped: readonly ChildName[], started: readonly ChildName[]): LogFields {
-  const lists = {
+  const namesByField = {
     restarted: stopped.filter((name) => started.includes(name)),
     started: started.filter((name) => !stopped.includes(name)),
     stopped: stopped.filter((name) => !started.includes(name)),
   };
-  const withChildren = Object.entries(lists).filter(([, names]) => names.length > 0);
-  return Object.fromEntries(withChildren.map(([field, names]) => [field, names.join(' ')]));
+  const fieldsWithNames = Object.entries(namesByField).filter(([, names]) => names.length > 0);
+  return Object.fromEntries(fieldsWithNames.map(([field, names]) => [field, names.join(' ')]));
 }
 
-/** The keys of `NEED_RESTART` keep their values of the start. */
+/** Returns `values`, but the keys of `NEED_RESTART` have their values of `valuesAtStart`. */
 function withStartKeys(values: KeyValues, valuesAtStart: KeyValues): KeyValues {
   const { port } = valuesAtStart.api;
   const sse = { ...values.api.sse, maxClients: valuesAtStart.api.sse.maxClients };
@@ -116,8 +117,8 @@ function changedKeys(before: KeyValues, after: KeyValues): readonly string[] {
 }
 
 /**
- * The result is undefined if the key has no value. `Object(value)` is the same section, with a type that
- * `Reflect.get` accepts.
+ * Returns undefined if the key has no value. `Object(value)` returns the object `value` itself, with a type
+ * that `Reflect.get` accepts.
  */
 function jsonOfKey(values: KeyValues, path: string): string | undefined {
   let value: unknown = values;

@@ -1,5 +1,5 @@
-// Starts the children one after another, pings their threads, and stops them in reverse order. child.ts
-// decides about a single child.
+// Starts the children one after another, pings their threads, and stops the children in reverse order.
+// child.ts decides about a single child.
 
 import { type Clock, systemClock, Timers, within } from '../host/clock.js';
 import { IdleHeap } from '../host/idle-heap.js';
@@ -15,17 +15,16 @@ import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy, stopTimeMs } fr
 import type { Threads } from './threads.js';
 
 /**
- * The longest wait for a child's first message before the next child starts. Threads that load together are
- * all ready late: on two cores the first of four is ready after 163 ms, and after 125 ms if it loads alone
- * (bench/FIGURES.md, "The start"). With a tenth of a core the first child needs more than 300 ms for its
- * first message, so the wait must be longer than this. A long wait costs little, because the first HTTP
- * answer does not need the second child.
+ * The next child starts after the first message of the child before it, or at the latest after this time.
+ * Threads that load at the same time delay each other: on two cores the first of four is ready after 163 ms,
+ * but after 125 ms if it loads alone (bench/FIGURES.md, "The start"). With a tenth of a core the first child
+ * needs more than 300 ms for its first message, so this time must be longer than 300 ms. A long wait costs
+ * little, because the first HTTP answer does not need the second child.
  */
 const START_SPACING_MAX_MS = 1000;
 /**
- * A command that has no answer after this time is answered with 504 (docs/http-api.md, "Limits"). Actors
- * have a somewhat shorter deadline for their own requests, because their fault is more exact, and should
- * come first.
+ * A command that has no answer after this time is answered with 504 (docs/http-api.md, "Limits"). An actor's
+ * own deadlines for a command are shorter, because the actor's fault is more exact and should come first.
  */
 const COMMAND_DEADLINE_MS = 10_000;
 
@@ -42,7 +41,7 @@ export interface SupervisorOptions {
   readonly restarts?: RestartPolicy;
   readonly heartbeat?: HeartbeatPolicy;
   readonly askWithinMs?: number;
-  /** Created before the settings are read, so that the first thread boots meanwhile. */
+  /** Created before the settings are read, so that the first thread boots during the reading. */
   readonly threads: Threads;
   readonly clock?: Clock;
 }
@@ -68,18 +67,17 @@ export class Supervisor implements Backends {
     this.#heartbeat = options.heartbeat ?? HEARTBEAT;
   }
 
-  /** Starts the enabled children in order and reports to `listener`. Call it once. */
+  /** Starts the enabled children in order. They report to `listener`. To be called once. */
   start(listener: ChildListener): void {
     this.#listener = listener;
     this.startMissing();
-    // Only the first child can take the preloaded thread, and `startMissing` returns after the start of this
-    // child.
+    // Only the first child can take the preloaded thread, and `startMissing` has already started this child.
     void this.#options.threads.endPreloaded();
   }
 
   /**
-   * Takes new settings, and stops the children whose own settings have changed, in reverse order. Returns
-   * the names of these children. Some of them may not be enabled any more. Never rejects.
+   * Takes new settings. Stops the children whose own settings have changed, in reverse order, and returns
+   * their names. Some of these children may be disabled now. Never rejects.
    */
   async stopChanged(settings: Settings): Promise<readonly ChildName[]> {
     const before = this.#settings;
@@ -89,7 +87,7 @@ export class Supervisor implements Backends {
     );
     for (const child of changed) child.preventStart();
     for (const child of changed.toReversed()) {
-      // The daemon is ending: `#stopAll` stops all children that are left, and may give each less time.
+      // If the daemon is ending, `#stopAll` stops the remaining children, and may give each one less time.
       if (this.#stopping !== undefined) break;
       await child.stop();
       this.#children.delete(child.name);
@@ -97,15 +95,15 @@ export class Supervisor implements Backends {
     return changed.map(({ name }) => name);
   }
 
-  /** Makes and starts the enabled children that do not exist yet, in order. Returns their names. */
+  /** Makes the enabled children that do not exist yet, and starts them in order. Returns their names. */
   startMissing(): readonly ChildName[] {
-    const { children = CHILDREN } = this.#options;
+    const { children: specs = CHILDREN } = this.#options;
     if (this.#stopping !== undefined) return [];
     const existing = new Map(this.#children);
     // The map is filled anew, because it must be in start order. No existing child is lost, because
-    // `stopChanged` has removed those that are not enabled any more.
+    // `stopChanged` has removed the children that are not enabled any more.
     this.#children.clear();
-    const enabled = children.filter((spec) => spec.isEnabled(this.#settings));
+    const enabled = specs.filter((spec) => spec.isEnabled(this.#settings));
     for (const spec of enabled)
       this.#children.set(spec.name, existing.get(spec.name) ?? this.#newChild(spec));
     const missing = [...this.#children.values()].filter(({ name }) => !existing.has(name));
@@ -127,7 +125,7 @@ export class Supervisor implements Backends {
       restartPolicy: restarts,
       askWithinMs,
       areLevelsWatched: () => this.#areLevelsWatched,
-      onPong: () => this.#cancelPongDeadline(),
+      onPong: () => this.#cancelPongDeadlineIfUnneeded(),
     });
   }
 
@@ -152,9 +150,9 @@ export class Supervisor implements Backends {
   }
 
   /**
-   * Stops the children in reverse order. All have `withinMs` together, and those that do not stop in time are
-   * killed. Afterwards no thread keeps the process alive. Never rejects, and does not resolve while a thread
-   * is stuck.
+   * Stops the children in reverse order. All children together have `withinMs`, and those that do not stop in
+   * time are killed. Never rejects. Does not resolve while a thread is stuck, because this thread keeps the
+   * process alive.
    */
   stop(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
     this.#stopping ??= this.#stopAll(withinMs);
@@ -164,22 +162,21 @@ export class Supervisor implements Backends {
   async #stopAll(withinMs: number): Promise<void> {
     const deadline = this.#clock.monotonic() + withinMs;
     this.#timers.cancelAll();
-    const children = [...this.#children.values()].reverse();
+    const childrenInStopOrder = [...this.#children.values()].reverse();
     // No child may restart while another child is stopping.
-    for (const child of children) child.preventStart();
-    const fullTimesMs = children.map(({ spec }) => spec.stopWithinMs);
-    for (const [index, child] of children.entries()) {
+    for (const child of childrenInStopOrder) child.preventStart();
+    const fullTimesMs = childrenInStopOrder.map(({ spec }) => spec.stopWithinMs);
+    for (const [index, child] of childrenInStopOrder.entries()) {
       const leftMs = deadline - this.#clock.monotonic();
-      const unstoppedTimesMs = fullTimesMs.slice(index);
-      await child.stop(stopTimeMs(unstoppedTimesMs, leftMs));
+      await child.stop(stopTimeMs(fullTimesMs.slice(index), leftMs));
     }
     await this.#options.threads.whenNoneIsStuck();
   }
 
-  async #startAll(children: readonly Child[]): Promise<void> {
-    for (const child of children) {
+  async #startAll(newChildren: readonly Child[]): Promise<void> {
+    for (const child of newChildren) {
       if (this.#stopping !== undefined) return;
-      // A reload may have stopped the child before its turn came.
+      // A reload may have stopped the child before this loop came to it.
       if (this.#children.get(child.name) !== child) continue;
       child.start();
       await within(this.#clock, START_SPACING_MAX_MS, child.firstMessage);
@@ -193,7 +190,7 @@ export class Supervisor implements Backends {
   #beat(): void {
     this.#armBeat();
     this.#heap.shrink();
-    // A second round of pings would postpone the deadline of the first one.
+    // New pings would postpone the deadline of the earlier pings.
     if (this.#timers.has('pongs')) return;
     const now = this.#clock.monotonic();
     const policy = this.#heartbeat;
@@ -207,16 +204,16 @@ export class Supervisor implements Backends {
   #armPongDeadline(): void {
     const policy = this.#heartbeat;
     this.#timers.set('pongs', policy.pongWithinMs, () => {
-      let isPongStillDue = false;
+      let isPongStillAwaited = false;
       for (const { incarnation } of this.#children.values()) {
-        if (incarnation?.checkPong(policy)) isPongStillDue = true;
+        if (incarnation?.checkPong(policy)) isPongStillAwaited = true;
       }
-      if (isPongStillDue) this.#armPongDeadline();
+      if (isPongStillAwaited) this.#armPongDeadline();
     });
   }
 
-  /** Cancels the deadline once no pong is awaited any more. This saves a wake-up at each beat. */
-  #cancelPongDeadline(): void {
+  /** Without an awaited pong, the deadline would only wake the main thread. */
+  #cancelPongDeadlineIfUnneeded(): void {
     const children = [...this.#children.values()];
     if (!children.some(({ incarnation }) => incarnation?.isPongAwaited)) this.#timers.cancel('pongs');
   }

@@ -1,5 +1,5 @@
-// Starts and ends the threads of actors, and decides what is reported as the reason of an end. Only this file
-// knows piscina.
+// Starts and ends the threads of actors, and decides which reason is reported for the end of a thread. Only
+// this file uses the library piscina, which calls the work of a thread a *task*.
 
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
@@ -14,8 +14,8 @@ export interface Death {
 }
 
 /**
- * This is the end of a thread whose task has resolved. After a stop it is expected. Without a stop it counts
- * as a death, with this reason.
+ * The end of a thread whose task has resolved. If the thread had to stop, this end is expected. Otherwise it
+ * counts as a death with this reason.
  */
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
@@ -27,38 +27,38 @@ const REASON_MAX_CHARACTERS = 200;
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 /**
- * With a limit of the old generation, a leak ends only its thread, and does not fill the 512 MB of a small
- * node. Without a leak 64 MB are never needed: an idle actor's isolate takes about 8 MB (bench/FIGURES.md,
- * "Memory at rest"), and a record a few kB. V8 does not count Buffers, so every actor bounds them itself
- * (what-we-learnt.md, "Node and V8").
+ * With a limit of the old generation, a leak ends only the thread that leaks, and does not fill the 512 MB of
+ * a small node. A thread without a leak never needs 64 MB: an idle thread takes 6 to 8 MB (bench/FIGURES.md,
+ * "Memory at rest"), and a record takes a few kB. V8 does not count Buffers, so every actor bounds its own
+ * Buffers (what-we-learnt.md, "Node and V8").
  *
- * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. After a
- * storm (10 s of changes without a pause), this generation was half of the memory that was still in use.
- * The limit of 3 MB means three semi-spaces of 1 MB. V8 would choose this size by itself in tonearm.service,
- * because of MemoryMax=, but not elsewhere. With 16 MB instead of 3 MB, neither a storm nor a single change
+ * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. The
+ * limit saves 30 MB after a storm (10 s of changes without a pause). The limit of 3 MB means three
+ * semi-spaces of 1 MB. In tonearm.service V8 would choose this size by itself, because of MemoryMax=. Without
+ * this unit V8 would choose a larger size. With 16 MB instead of 3 MB, neither a storm nor a single change
  * costs less CPU (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
 /**
- * A killed thread ends within milliseconds. A thread that takes longer is probably stuck in a system call,
- * for instance on a network disk that hangs.
+ * A killed thread usually ends within a few milliseconds. A thread that takes longer than this time counts as
+ * stuck: it is probably in a system call that does not return, for instance on a network disk that hangs.
  */
 const GONE_WITHIN_MS = 250;
 /**
- * If this many threads of one actor are stuck, no further thread is started. It would most likely be stuck
- * for the same reason, and each stuck thread keeps its memory.
+ * If this many threads of one actor are stuck, no further thread of this actor is started. A further thread
+ * would probably get stuck for the same reason, and each stuck thread keeps its memory.
  */
 const STUCK_MAX_THREADS = 3;
 
 export interface Thread {
   /** Resolves when the task has ended, and its thread has ended or counts as stuck. Never rejects. */
   readonly ended: Promise<Death>;
-  /** Ends the thread, whatever it does. `reason` becomes the reason of its death. */
+  /** Ends the thread, even if it is busy. The first call's `reason` becomes the reason of the death. */
   kill(reason: string): void;
   /** Begins to measure the utilization of the thread's event loop. */
   measure(): void;
-  /** The utilization since the last `measure`, 0..1; undefined if the task never got a thread. */
+  /** The utilization since the last `measure` or the start, 0..1; undefined if no thread was created. */
   utilization(): number | undefined;
 }
 
@@ -67,21 +67,22 @@ type Task = ActorTask<unknown>;
 /**
  * A pool for one thread, which runs one actor. A common pool for all threads would not save memory
  * (docs/development/what-we-learnt.md, "piscina and pino"). If a thread could not be created, a common pool
- * of piscina 5.3 would give its task to the next thread, and throw an exception out of the event loop.
+ * of piscina 5.3 would give the task of this thread to the next thread, and throw an exception that nobody
+ * can catch.
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;
-  /** Resolves if the thread dies before it takes its task. Such a thread does not settle the task. */
+  /** Resolves if the thread dies before it takes its task. Piscina does not settle the task then. */
   readonly #diedEarly: Promise<Death>;
 
-  /** With a `warmUpFile`, the thread boots at once and calls the `warmUp` of this file. */
+  /** With a `warmUpFile`, the thread boots at once and calls the function `warmUp` that this file exports. */
   constructor(limits: ResourceLimits, warmUpFile?: string) {
     this.#pool = new Piscina({
       minThreads: 0,
       maxThreads: 1,
       concurrentTasksPerWorker: 1,
       idleTimeout: Number.POSITIVE_INFINITY,
-      // Otherwise an idle thread blocks in Atomics.wait and runs no timers.
+      // With atomics, an idle thread would block in Atomics.wait and run no timers.
       atomics: 'disabled',
       recordTiming: false,
       resourceLimits: limits,
@@ -89,21 +90,21 @@ class Pool {
     this.#diedEarly = new Promise((resolve) => {
       this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
       if (warmUpFile === undefined) return;
-      // If the thread dies during the warm-up, piscina reports this only to the warm-up. The actor's task,
-      // which waits meanwhile, would never settle.
+      // If the thread dies during the warm-up, piscina rejects only the warm-up's task. The actor's task may
+      // already wait for the thread, and would never settle.
       this.#runTask(warmUpFile, 'warmUp').then((death) => {
-        // `RETURNED` is the good end of the warm-up.
+        // A warm-up without an error ends with `RETURNED`.
         if (death !== RETURNED) resolve(death);
       });
     });
   }
 
-  /** Undefined before the first task, and if the system has refused the thread. */
+  /** Undefined before the first task, and if the system has refused to create the thread. */
   get worker(): Worker | undefined {
     return this.#pool.threads[0];
   }
 
-  /** Runs the default export of the file. Never rejects: a thread that cannot be created is a death. */
+  /** Runs the default export of the file. Never rejects, even if the thread cannot be created. */
   run(actorFile: string, task: Task, signal: AbortSignal): Promise<Death> {
     return Promise.race([this.#diedEarly, this.#runTask(actorFile, 'default', task, signal)]);
   }
@@ -112,8 +113,8 @@ class Pool {
     try {
       const signalIfAny = signal === undefined ? {} : { signal };
       const transferIfAny = task === undefined ? {} : { transferList: [task.port] };
-      // The file name must not be an option of the pool: run() would never settle when the module throws
-      // while it loads.
+      // The file name must not be an option of the pool. If it were, run() would never settle when the module
+      // throws while it loads.
       await this.#pool.run(task, { filename: actorFile, name: exportName, ...signalIfAny, ...transferIfAny });
       return RETURNED;
     } catch (error) {
@@ -124,9 +125,9 @@ class Pool {
 
 type Utilization = ReturnType<Worker['performance']['eventLoopUtilization']>;
 
-/** A thread with its task. */
+/** A thread that runs an actor. */
 class ActorThread implements Thread {
-  /** Undefined if the system has refused the thread. */
+  /** Undefined if the system has refused to create the thread. */
   readonly worker: Worker | undefined;
   readonly ended: Promise<Death>;
   readonly #killer = new AbortController();
@@ -178,22 +179,23 @@ export class Threads {
     this.#clock = clock;
   }
 
-  /** While a thread is stuck, Node cannot end the process, because it waits for the thread. */
+  /** While a thread is stuck, Node cannot end the process, because Node waits for the thread. */
   get hasStuck(): boolean {
     return this.#stuck.size > 0;
   }
 
   /**
-   * Resolves when all stuck threads have ended. This may be soon, because on a busy processor a thread that
-   * counts as stuck may only be late.
+   * Resolves when all threads that now count as stuck have ended. They may end soon, because on a busy
+   * processor even a thread that is only late counts as stuck.
    */
   async whenNoneIsStuck(): Promise<void> {
     await Promise.all(this.#stuck.keys());
   }
 
   /**
-   * Boots a thread for the next `run` of this file, and calls the file's `warmUp`. Meanwhile the caller reads
-   * the configuration on another core, and this takes as long as the boot (bench/FIGURES.md, "The start").
+   * Boots a thread for the next `run` of this file, and calls the file's `warmUp`. The caller reads the
+   * configuration while the thread boots on another core. Both take the same time
+   * (bench/FIGURES.md, "The start").
    */
   preload(actorFile: string): void {
     this.#preloaded = { actorFile, pool: new Pool(this.#limits, actorFile) };
@@ -210,22 +212,22 @@ export class Threads {
     return thread;
   }
 
-  /** Does nothing if a `run` has taken the preloaded thread. */
+  /** Ends the preloaded thread. Does nothing if there is none, or if a `run` has taken it. */
   async endPreloaded(): Promise<void> {
     const preloaded = this.#preloaded;
     this.#preloaded = undefined;
     if (preloaded !== undefined) await this.#terminate(preloaded.actorFile, preloaded.pool.worker);
   }
 
-  /** Ends every thread, whatever it does. Resolves when they have ended, or are known to be stuck. */
+  /** Ends all threads, even busy ones. Resolves when each thread has ended, or counts as stuck. */
   async endAll(): Promise<void> {
     const living = [...this.#living].map(([worker, actorFile]) => this.#terminate(actorFile, worker));
     await Promise.all([this.endPreloaded(), ...living]);
   }
 
   /**
-   * Undefined if no thread was preloaded for this file. A thread that was preloaded for another file is
-   * ended. It cannot run this file, because the other file's module may have had effects.
+   * Returns undefined if no thread was preloaded for this file. A thread that was preloaded for another file
+   * is ended. It must not run this file, because the other file's module may have changed the thread's state.
    */
   #takePreloaded(actorFile: string): Pool | undefined {
     const preloaded = this.#preloaded;
@@ -238,8 +240,8 @@ export class Threads {
   }
 
   /**
-   * Resolves when the thread has ended, or counts as stuck. The end of a task does not end its thread: if a
-   * module throws while it loads, or `start` throws, the thread stays alive.
+   * Resolves when the thread has ended, or counts as stuck. A thread stays alive after the end of its task,
+   * even if the task has failed.
    */
   async #terminate(actorFile: string, worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
@@ -262,7 +264,7 @@ function firstLine(text: string): string {
   return clipped(line, REASON_MAX_CHARACTERS);
 }
 
-/** `error` may be anything that an actor throws. */
+/** `error` may have any type, because an actor can throw anything. */
 export function deathOf(error: unknown): Death {
   if (!(error instanceof Error)) return { reason: firstLine(`threw ${errorText(error)}`) };
   if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return { reason: 'out of memory' };

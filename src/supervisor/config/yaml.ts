@@ -116,10 +116,15 @@ export function parseConfig(file: string, text: string, findings: Findings): Con
 
 /** Returns the first alias that has no anchor before it; undefined if every alias has one. */
 function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
+  // `alias.resolve` would search the whole document, which takes a minute for the aliases of a large file.
+  const anchors = new Set<string>();
   let first: Alias | undefined;
   visit(document, {
+    Value: (_, { anchor }) => {
+      if (anchor !== undefined) anchors.add(anchor);
+    },
     Alias: (_, alias) => {
-      if (alias.resolve(document) === undefined) first ??= alias;
+      if (!anchors.has(alias.source)) first ??= alias;
     },
   });
   return first;

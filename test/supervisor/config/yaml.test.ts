@@ -49,6 +49,9 @@ testProblems(
 );
 const TOO_LARGE = 'its aliases or its nesting make it too large';
 testProblems('an alias in itself is refused', 'a: &a {b: *a}', `a:1:1: syntax: ${TOO_LARGE}`);
+/** Almost 64 KiB, the most that a file may have (`FILE_MAX_BYTES` in load.ts). */
+const MANY_ALIASES = `a: [&x 1${', *x'.repeat(15_000)}]`;
+testProblems('thousands of aliases are refused', MANY_ALIASES, `a:1:1: syntax: ${TOO_LARGE}`);
 testProblems('a key without a value is refused', '? bind', /^a:1:3: bind: must be .*, not nothing$/);
 testProblems('a number as document is refused', '5', 'a:1:1: document: must be a map of keys, not 5');
 const SECOND_DOCUMENT = 'a second YAML document in one file is not allowed';
