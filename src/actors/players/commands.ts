@@ -206,7 +206,7 @@ async function setPosition(bus: PlayersBus, player: Player, command: PositionCom
   if (presentUs === undefined)
     return failure(
       'refused',
-      `${player.busName} names neither its track nor its position, so none can be set`,
+      `${player.busName} names neither its track nor its position, so its position cannot be set`,
     );
   // A player that seeks beyond the end goes to its next track.
   const offsetUs = Math.min(requestedUs, lengthUs) - presentUs;

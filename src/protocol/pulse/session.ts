@@ -274,7 +274,7 @@ export class Session {
     const request = this.#takePending(tag);
     if (request === undefined) {
       if (!this.#timedOutTags.delete(tag))
-        throw new WireError(`an answer to tag ${tag}, which waits for none`);
+        throw new WireError(`an answer with the tag ${tag}, but no request with this tag`);
       return;
     }
     let result: RequestResult<unknown>;

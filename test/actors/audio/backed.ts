@@ -1,4 +1,4 @@
-// Starts the audio backend on the sound server of a test, and records what it publishes.
+// Starts the audio backend on the sound server of a test, and records what the backend publishes.
 
 import { dirname } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -17,7 +17,7 @@ import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
 import { type Handler, scriptedServer } from './scripted-server.js';
 
-/** Options of a test that waits for a sound server. After this time the test fails. */
+/** The options of a test that waits for a sound server. The test fails after `timeout` ms. */
 export const DEADLINE = { timeout: 60_000 };
 
 class AudioRecorder extends Recorder {
@@ -89,8 +89,8 @@ export function startBackend(t: TestContext, socketPath: string, options: Backen
   const { timing, home = '/nowhere', settings } = options;
   const recorder = new AudioRecorder();
   const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
-  // The `uid` does not count, because `XDG_RUNTIME_DIR` is set. The `machineId` does not count either,
-  // because `PULSE_SERVER` does not name a machine.
+  // The `uid` has no effect, because `XDG_RUNTIME_DIR` is set. The `machineId` has no effect either, because
+  // `PULSE_SERVER` does not name a machine.
   const context = { env, uid: 0, home, machineId: undefined };
   const allSettings = { ...AUDIO_SETTINGS, ...settings };
   const backend = new AudioBackend(allSettings, context, recorder, systemClock, { ...TIMING, ...timing });
@@ -98,7 +98,7 @@ export function startBackend(t: TestContext, socketPath: string, options: Backen
   return { backend, recorder };
 }
 
-/** Starts a backend on a scripted server, and waits until it is up. */
+/** Starts a backend on a scripted server, and waits until the backend is up. */
 export async function startOnScriptedServer(t: TestContext, handler?: Handler, options?: BackendOptions) {
   const server = await scriptedServer(t, handler);
   const { backend, recorder } = startBackend(t, server.socketPath, options);

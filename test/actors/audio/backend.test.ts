@@ -35,20 +35,20 @@ const VOLUME: AudioCommand = { do: 'volume', target: TARGET, volume: 0.5 };
 const TOGGLE: AudioCommand = { do: 'mute', target: TARGET };
 /** The index in events about the server itself. */
 const NO_INDEX = 0xffffffff;
-/** The info of a server without a default output, which names a placeholder instead. */
-const WITHOUT_DEFAULT = bytesOf.server({ defaultSink: '@DEFAULT_SINK@' });
+/** The info of a server that has no default output. The info names a placeholder instead. */
+const INFO_WITHOUT_DEFAULT = bytesOf.server({ defaultSink: '@DEFAULT_SINK@' });
 
-/** Everything that was published, without the sleep timer, which does not depend on the sound server. */
+/** Everything that was published, except the sleep timer. The timer does not depend on the sound server. */
 const publishedOf = ({ published }: Recorder): readonly string[] =>
   published.filter((line) => line !== 'put audio.sleep');
 
 describe('a backend that connects', DEADLINE, () => {
   test('subscribes to events before it reads, and is up after it has published the records', async (t) => {
     const { server, recorder } = await startOnScriptedServer(t);
-    const subscribed = server.received.indexOf(COMMAND.subscribe);
+    const subscribePosition = server.received.indexOf(COMMAND.subscribe);
     // The server's info is also requested before the subscription, so the last request counts.
-    for (const read of [COMMAND.getServerInfo, COMMAND.getSinks, COMMAND.getInputs]) {
-      assert.ok(server.received.lastIndexOf(read) > subscribed);
+    for (const command of [COMMAND.getServerInfo, COMMAND.getSinks, COMMAND.getInputs]) {
+      assert.ok(server.received.lastIndexOf(command) > subscribePosition);
     }
 
     const puts = ['put audio.kind', 'put audio.server', 'put audio.outputs 0', 'put audio.clients 5'];
@@ -57,7 +57,7 @@ describe('a backend that connects', DEADLINE, () => {
 
   const failures: readonly (readonly [what: string, handler: Handler])[] = [
     ['does not answer the handshake', () => undefined],
-    ['does not answer the first request', ordinaryExcept({ [COMMAND.getSinks]: () => undefined })],
+    ['does not answer the request for its sinks', ordinaryExcept({ [COMMAND.getSinks]: () => undefined })],
     [
       'refuses to give its info',
       ordinaryExcept({ [COMMAND.getServerInfo]: ({ tag }, responder) => responder.error(tag, ERROR.access) }),
@@ -67,7 +67,7 @@ describe('a backend that connects', DEADLINE, () => {
       ordinaryExcept({ [COMMAND.subscribe]: ({ tag }, responder) => responder.error(tag, ERROR.access) }),
     ],
     [
-      'refuses a list',
+      'refuses to list its sink inputs',
       ordinaryExcept({ [COMMAND.getInputs]: ({ tag }, responder) => responder.error(tag, ERROR.internal) }),
     ],
     ['sends garbage', () => Buffer.from('rubbish, and more than twenty bytes of it')],
@@ -75,12 +75,12 @@ describe('a backend that connects', DEADLINE, () => {
     ['hangs up', (_, responder) => void responder.hangUp()],
   ];
   for (const [what, handler] of failures) {
-    test(`tries again when the server ${what}, and does not repeat the reason`, async (t) => {
+    test(`tries to connect again when the server ${what}, and does not publish the same reason twice in succession`, async (t) => {
       const server = await scriptedServer(t, handler);
       const { recorder, backend } = startBackend(t, server.socketPath, {
         timing: { authMs: 30, requestMs: 30 },
       });
-      // Before the third attempt, the second one has failed for the same reason.
+      // When the third attempt begins, the second one has failed for the same reason as the first.
       await until('a third attempt', () => server.connections() >= 3);
 
       const published = publishedOf(recorder);
@@ -104,7 +104,7 @@ describe('a backend that connects', DEADLINE, () => {
     assert.equal(server.connections(), 1);
   });
 
-  test('refuses commands with the reason when there is no server at all, and publishes the reason once', async (t) => {
+  test('refuses commands if there is no server at all, names the reason in the refusal, and publishes the reason only once', async (t) => {
     const { recorder, backend } = startBackend(t, '/nonexistent/native');
 
     const early = await backend.handle(VOLUME);
@@ -116,27 +116,27 @@ describe('a backend that connects', DEADLINE, () => {
     assert.match(detail, /^Not connected: the connection to the sound server failed: .*ENOENT/);
 
     await backend.stop();
-    // The stop does not publish another reason.
+    // `stop` publishes no further reason.
     assert.equal(recorder.published.filter((line) => line.startsWith('connecting')).length, 1);
   });
 });
 
 describe('a lost server', DEADLINE, () => {
-  test('fails the commands that are under way and the queued ones', async (t) => {
+  test('makes both the command that is under way and the queued commands fail', async (t) => {
     const { server, backend } = await startOnScriptedServer(
       t,
       ordinaryExcept({ [COMMAND.setInputVolume]: () => undefined }),
     );
     const commands = [VOLUME, TOGGLE, VOLUME].map((command) => backend.handle(command));
-    await until('the first one is sent', () => server.count(COMMAND.setInputVolume) === 1);
+    await until('the first command is sent', () => server.count(COMMAND.setInputVolume) === 1);
 
     server.responder.hangUp();
     for (const answer of await Promise.all(commands)) assert.equal(faultOf(answer), 'unavailable');
   });
 
   /**
-   * Attempt 0 begins at once, and each later attempt after a longer wait. A connection has lasted if it was
-   * up for `TIMING.stableMs`, which is 10 s.
+   * Attempt 0 begins at once, and the wait before an attempt grows with the attempt's number. A connection
+   * lasted if it was up for at least `TIMING.stableMs`, which is 10 s.
    */
   const attempts: readonly (readonly [
     what: string,
@@ -144,16 +144,16 @@ describe('a lost server', DEADLINE, () => {
     upMs: number | undefined,
     expectedNext: number,
   ])[] = [
-    ['at once after a connection that lasted', 7, 10_000, 0],
-    ['later each time after connections that did not last', 3, 9_999, 4],
-    ['later each time after connections that were never up', 0, undefined, 1],
+    ['at once if the connection lasted', 7, 10_000, 0],
+    ['after a longer wait if the connection did not last', 3, 9_999, 4],
+    ['after a longer wait if no connection came up', 0, undefined, 1],
   ];
   for (const [what, attempt, upMs, expectedNext] of attempts) {
     test(`is tried again ${what}`, () =>
       assert.equal(nextAttempt(attempt, upMs, TIMING.stableMs), expectedNext));
   }
 
-  test('is tried again after the shortest waits when its socket has appeared', async (t) => {
+  test('is tried again when its socket appears, and the waits then begin anew with the shortest one', async (t) => {
     t.mock.method(Math, 'random', () => 0);
     const timers = t.mock.method(globalThis, 'setTimeout');
     // The first two waits of `backoffMs` in host/clock.ts. With the mock they have no random part.
@@ -181,16 +181,16 @@ describe('a lost server', DEADLINE, () => {
     server.handler = () => undefined;
     await until('the dead server is noticed', () => !recorder.isUp);
     assert.match(recorder.published.join('\n'), /^connecting: .*did not answer GET_/m);
-    // The first request is that of the start, so a second one is that of the regular reading.
+    // The first request for the sinks comes from the start, so the second one comes from the regular reading.
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
-  /** The server is read every 20 ms. Every lost connection counts as one that lasted, so no wait follows. */
+  /** The server is read every 20 ms. After the loss of any connection, the next attempt begins at once. */
   const QUICK_TIMING = { reconcileMs: 20, stableMs: 0 };
 
-  test('a connection on which the server names no default output is replaced, and the new connection finds one', async (t) => {
+  test('a connection on which the server names no default output is replaced, and the new connection finds a default output', async (t) => {
     const server = await scriptedServer(t);
-    const withoutDefault = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
+    const withoutDefault = ordinaryExcept({ [COMMAND.getServerInfo]: INFO_WITHOUT_DEFAULT });
     server.handler = (request, responder) => {
       const handler = server.connections() === 1 ? withoutDefault : ordinaryHandler;
       return handler(request, responder);
@@ -205,25 +205,25 @@ describe('a lost server', DEADLINE, () => {
   });
 
   test('where no connection finds a default output, the connection is replaced less and less often', async (t) => {
-    const withoutDefault = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
+    const withoutDefault = ordinaryExcept({ [COMMAND.getServerInfo]: INFO_WITHOUT_DEFAULT });
     const { server } = await startOnScriptedServer(t, withoutDefault, { timing: QUICK_TIMING });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
 
-    // The first three connections last for 1, 2 and 4 readings, so there are at least seven. If each
-    // connection lasted for one reading, there would be no more readings than connections. Two more are
-    // proof enough.
+    // The first three connections last for 1, 2 and 4 readings, so there are at least seven readings. If each
+    // connection lasted for one reading, there would be no more readings than connections. The test requires
+    // only two more readings than connections.
     const reads = server.count(COMMAND.getSinks);
     const connections = server.count(COMMAND.auth);
-    assert.ok(reads >= connections + 2, `${reads} readings of ${connections} connections`);
+    assert.ok(reads >= connections + 2, `${reads} readings on ${connections} connections`);
   });
 });
 
 describe('events', DEADLINE, () => {
   test('an event about a record that the server no longer has removes the record', async (t) => {
-    const forgetful = ordinaryExcept({
+    const withoutClient = ordinaryExcept({
       [COMMAND.getInput]: ({ tag }, responder) => responder.error(tag, ERROR.noEntity),
     });
-    const { server, recorder } = await startOnScriptedServer(t, forgetful);
+    const { server, recorder } = await startOnScriptedServer(t, withoutClient);
     server.responder.send(event('inputChange', CLIENT_ID));
     await until('the client is dropped', () => recorder.published.includes('drop audio.clients 5'));
     assert.equal(recorder.isUp, true);
@@ -247,15 +247,15 @@ describe('events', DEADLINE, () => {
 
 describe('commands', DEADLINE, () => {
   /**
-   * The server sends the event right before it answers the request `answeredNext`. This is the request of
-   * the command, or that of the reading after the command.
+   * The server sends an event about the changed record right before it answers the request `answeredNext`.
+   * `answeredNext` is the request of the command, or the request of the reading after the command.
    */
   const eventTimes: readonly (readonly [when: string, answeredNext: number])[] = [
     ['before it answers the command, as PipeWire does', COMMAND.setInputVolume],
     ['after it has answered the command, as PulseAudio does', COMMAND.getInput],
   ];
   for (const [when, answeredNext] of eventTimes) {
-    test(`the record that a command changes is read only once, though the server also sends an event ${when}`, async (t) => {
+    test(`the record that a command changes is read only once, even if the server sends an event ${when}`, async (t) => {
       const sendingEvent: Handler = (request, responder) => {
         if (request.command === answeredNext) responder.send(event('inputChange', CLIENT_ID));
         return ordinaryHandler(request, responder);
@@ -263,18 +263,19 @@ describe('commands', DEADLINE, () => {
 
       const { backend, server } = await startOnScriptedServer(t, sendingEvent);
       assert.deepEqual(await backend.handle(VOLUME), { ok: true, value: {} });
+      const infoCountBefore = server.count(COMMAND.getServerInfo);
       server.responder.send(event('serverChange', NO_INDEX));
-      await until('a later reading is done', () => server.count(COMMAND.getServerInfo) === 2);
+      await until('a later reading is done', () => server.count(COMMAND.getServerInfo) > infoCountBefore);
       assert.equal(server.count(COMMAND.getInput), 1);
     });
   }
 
   const losses: Readonly<Record<string, (responder: ScriptedServer['responder']) => void>> = {
-    'its stream ends': ({ send }) => send(event('inputRemove', CLIENT_ID)),
+    'the stream ends': ({ send }) => send(event('inputRemove', CLIENT_ID)),
     'the connection ends': ({ hangUp }) => hangUp(),
   };
   for (const [what, lose] of Object.entries(losses)) {
-    test(`an accepted command is answered with success, even if ${what} before the stream is read again`, async (t) => {
+    test(`an accepted command for a stream is answered with success, even if ${what} before the stream is read again`, async (t) => {
       const silent = ordinaryExcept({ [COMMAND.getInput]: () => undefined });
       const { backend, server } = await startOnScriptedServer(t, silent, { timing: { requestMs: 60_000 } });
       // This reading never ends, so the reading after the command does not begin.
@@ -283,10 +284,11 @@ describe('commands', DEADLINE, () => {
 
       const answer = backend.handle(VOLUME);
       await until('the command is sent', () => server.count(COMMAND.setInputVolume) === 1);
-      // The backend requests the server's info after this event. By then the backend has read the reply,
-      // because the server sent the reply before the event.
+      // The backend requests the server's info after this event. By then the backend has read the reply to
+      // the command, because the server sent the reply before the event.
+      const infoCountBefore = server.count(COMMAND.getServerInfo);
       server.responder.send(event('serverChange', NO_INDEX));
-      await until('the reply is processed', () => server.count(COMMAND.getServerInfo) === 2);
+      await until('the reply is processed', () => server.count(COMMAND.getServerInfo) > infoCountBefore);
 
       lose(server.responder);
       assert.deepEqual(await answer, { ok: true, value: {} });
@@ -302,7 +304,7 @@ test(
       [COMMAND.getInput]: bytesOf.input(CLIENT_ID, 'News', { muted: true }),
     });
     const { backend, server, recorder } = await startOnScriptedServer(t);
-    /** The tag of the request for the cards. The test delays the reply. Nothing is published before it. */
+    /** The tag of the request for the cards. Nothing is published before the test sends the delayed reply. */
     let delayedTag: number | undefined;
     server.handler = (request, responder) => {
       if (request.command !== COMMAND.getCards) return answerMuted(request, responder);
@@ -317,11 +319,11 @@ test(
       isAnswered = true;
     });
     await until('the client is read', () => server.count(COMMAND.getInput) === 1);
-    const countBefore = server.count(COMMAND.getServerInfo);
+    const infoCountBefore = server.count(COMMAND.getServerInfo);
     // The backend requests the server's info after this event. By then the backend has read the record of
     // the client, because the server sent the record before the event.
     server.responder.send(event('serverChange', NO_INDEX));
-    await until('the reply is processed', () => server.count(COMMAND.getServerInfo) > countBefore);
+    await until('the record is processed', () => server.count(COMMAND.getServerInfo) > infoCountBefore);
     assert.deepEqual([isAnswered, recorder.client(CLIENT_ID)?.muted], [false, false]);
 
     server.responder.send(server.responder.reply(tag));
@@ -354,7 +356,7 @@ test('a command that switches a port is answered when the record has the new por
 });
 
 test(
-  'the cookie of the file is sent to the sound server, and to a client that requests it',
+  'the cookie from the home directory is sent to the sound server, and to a client that requests the cookie',
   DEADLINE,
   async (t) => {
     const home = temporaryFolder(t);
@@ -379,10 +381,10 @@ test(
 test('a socket that appears ends the wait for a server that hangs in the handshake', DEADLINE, async (t) => {
   const hanging = await scriptedServer(t, () => undefined);
   const { recorder } = startBackend(t, hanging.socketPath, { timing: { authMs: 60_000 } });
-  await until('the hanging server has got AUTH', () => hanging.received.includes(COMMAND.auth));
+  await until('the hanging server has received AUTH', () => hanging.received.includes(COMMAND.auth));
 
   const server = await scriptedServer(t);
-  // The new server's socket takes the path of the hanging server's.
+  // The new server's socket takes the path of the hanging server's socket.
   renameSync(server.socketPath, hanging.socketPath);
   await until('the backend is up', () => recorder.isUp);
 });
@@ -400,9 +402,9 @@ describe('many requests at once', DEADLINE, () => {
     assert.deepEqual([recorder.isUp, server.connections()], [true, 1]);
   });
 
-  test('a connection survives BURST_MAX_RECORDS changes of every kind, which are read one by one', async (t) => {
-    // The indices begin at 1. A change of the source 0 is not read, because this source is the monitor of
-    // the sink (reading.ts).
+  test('a connection survives the changes of BURST_MAX_RECORDS records of each kind, with one request for each record', async (t) => {
+    // The indices begin at 1, because a change of the source 0 is not read. This source is the monitor of the
+    // sink (reading.ts).
     const indices = Array.from({ length: BURST_MAX_RECORDS }, (_, position) => position + 1);
     const { server } = await startOnScriptedServer(t);
     const receivedBefore = server.received.length;

@@ -1,4 +1,5 @@
-// Tests at which moments the captures of other programs are read. The test answers the requests.
+// Tests when the captures (source outputs) of other programs are read. The test itself answers the requests
+// to the sound server.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +16,7 @@ const UNKNOWN_ERROR = 20;
 /** The test never lets time pass. */
 const NOW_MS = 0;
 
-test('a capture that begins during a reading causes a second reading, even if the server refuses the first one', () => {
+test('a capture that begins during a reading causes a second reading, even if the server refuses the first reading', () => {
   const { session } = ready();
   let successfulReads = 0;
   const captures = new Captures(() => {

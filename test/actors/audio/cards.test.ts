@@ -1,5 +1,5 @@
-// Tests cards, their profiles, and outputs that come and go, against a scripted server. The emulated machine
-// tests real cards.
+// Tests cards, their profiles, and outputs that come and go, against a scripted server. The tests in
+// test/hardware use the cards of an emulated machine.
 
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
@@ -23,8 +23,8 @@ import {
   type SinkFields,
 } from './scripted-server.js';
 
-const CARD = 3;
-/** The index that stands for no sink or module. */
+const CARD_INDEX = 3;
+/** The index that stands for no sink or module. Events about the server itself have it, too. */
 const NO_INDEX = 0xffffffff;
 /** The indices of sinks. */
 const STEREO_INDEX = 0;
@@ -34,13 +34,14 @@ const SURROUND_INDEX = 7;
 /** The number of outputs of each profile. */
 const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
 
-/** The sound server's numbers for whether something is plugged in at a port. */
+/** The numbers by which the sound server reports whether something is plugged in at a port. */
 const NOTHING_PLUGGED_IN = 1;
 const PLUGGED_IN = 2;
 /**
- * The profile `stereo` is available, because something is plugged in at its port. Nothing is plugged in at
- * the port of `surround` and `hdmi`, and `usb` has no port. These three may still work, so their
- * availability is `unknown`. But a profile that the server reports as unusable has the availability `no`.
+ * The availability of a profile is `no` if the server reports the profile as unusable. Otherwise it is `yes`
+ * for `stereo`, because something is plugged in at its port, and for `off`, which has no outputs. It is
+ * `unknown` for `surround` and `hdmi`, because nothing is plugged in at their port, and for `usb`, which has
+ * no port.
  */
 const PORTS = {
   line: { available: PLUGGED_IN, profiles: ['stereo'] },
@@ -55,15 +56,15 @@ const NO_LATENCY_OFFSET = [0x72, 0, 0, 0, 0, 0, 0, 0, 0];
 /** The answer to GET_CARD_INFO. */
 const cardFields = (activeProfile: string, unusable: readonly string[]): Bytes =>
   [
-    u32(CARD),
+    u32(CARD_INDEX),
     text('dac'),
     u32(NO_INDEX),
     text('alsa'),
     u32(Object.keys(PROFILES).length),
-    ...Object.entries(PROFILES).flatMap(([profile, sinks]) => [
+    ...Object.entries(PROFILES).flatMap(([profile, outputCount]) => [
       text(profile),
       text(`Profile ${profile}`),
-      u32(sinks),
+      u32(outputCount),
       u32(NO_SOURCES),
       u32(PRIORITY),
       u32(unusable.includes(profile) ? 0 : 1),
@@ -77,7 +78,7 @@ const cardFields = (activeProfile: string, unusable: readonly string[]): Bytes =
       u32(PRIORITY),
       u32(available),
       u8(IS_OUTPUT),
-      // These properties only have to be passed over: the daemon does not use them.
+      // The daemon must only skip these properties. It does not use them.
       props(textProp('port.type', 'hdmi')),
       u32(profiles.length),
       ...profiles.map(text),
@@ -91,18 +92,18 @@ const cardFields = (activeProfile: string, unusable: readonly string[]): Bytes =
  */
 class World {
   readonly sinks = new Map<number, readonly [name: string, fields: SinkFields]>()
-    .set(STEREO_INDEX, ['stereo', { card: CARD }])
+    .set(STEREO_INDEX, ['stereo', { card: CARD_INDEX }])
     .set(KITCHEN_INDEX, ['kitchen', {}]);
-  cards: readonly number[] = [CARD];
+  cards: readonly number[] = [CARD_INDEX];
   profile = 'stereo';
   /** The profiles that the server reports as unusable now. */
   unusable: readonly string[] = ['hdmi'];
   defaultSink = 'stereo';
   /** The index of the sink to which the stream plays. */
   streamSink = STEREO_INDEX;
-  /** Carries out a switch of the profile, and returns events. While it is undefined, a switch is refused. */
+  /** Carries out a switch of the profile, and returns events. If undefined, the server refuses a switch. */
   onProfile: (() => readonly Buffer[]) | undefined;
-  /** Runs after the cards have been listed, and returns events. */
+  /** Runs when a reply with the list of cards is ready, and returns the events that follow the reply. */
   onListed = (): readonly Buffer[] => [];
 
   readonly #sink = (index: number): Bytes => bytesOf.sink(index, ...(this.sinks.get(index) ?? assert.fail()));
@@ -147,7 +148,7 @@ async function startNode(t: TestContext, changes: Partial<World> = {}, timing: P
 }
 const profileCommand = (name: string, card = 'dac'): AudioCommand => ({ do: 'profile', card, profile: name });
 const serverChanged = event('serverChange', NO_INDEX);
-/** With these deadlines no switch ends because too much time has passed. */
+/** With these deadlines, no switch ends by a timeout. */
 const PATIENT = { switchMs: 3_600_000, commandMs: 3_600_000 };
 
 describe('a card', DEADLINE, () => {
@@ -172,11 +173,11 @@ describe('a card', DEADLINE, () => {
         ],
       },
     ]);
-    const cards = recorder.outputs().map(({ card }) => card);
-    assert.deepEqual(cards, ['dac', undefined]);
+    const cardsOfOutputs = recorder.outputs().map(({ card }) => card);
+    assert.deepEqual(cardsOfOutputs, ['dac', undefined]);
   });
 
-  test('a profile is refused if the card is unknown, or has no such profile, or if the profile is unavailable now', async (t) => {
+  test('a profile is refused if the card is unknown or gone, or has no such profile, or if the profile is unavailable now', async (t) => {
     const { backend, server } = await startNode(t);
     // There is no card `amp` or 4. The card `dac` has the id 3. It has no profile `mono`, and `hdmi` is
     // unusable.
@@ -190,7 +191,7 @@ describe('a card', DEADLINE, () => {
     for (const command of commands) faults.push(faultOf(await backend.handle(command)));
     assert.deepEqual(faults, ['no-such-card', 'no-such-card', 'no-such-profile', 'profile-unavailable']);
     assert.equal(server.count(COMMAND.setCardProfile), 0);
-    // The card has this profile, but `onProfile` is undefined. So the server answers that the card is gone.
+    // `onProfile` is undefined, so the server refuses the profile `off` as if the card were gone.
     assert.equal(
       faultOf(await backend.handle(profileCommand('off'))),
       'no-such-card',
@@ -198,11 +199,12 @@ describe('a card', DEADLINE, () => {
     );
   });
 
-  test('is read again before a profile is refused, and its record is published again', async (t) => {
+  test('is read again before one of its profiles is refused, and its new record is published', async (t) => {
     const { backend, recorder, server, world } = await startNode(t);
-    const available = () => recorder.cards()[0]?.profiles.find(({ name }) => name === 'hdmi')?.available;
+    const hdmiAvailability = () =>
+      recorder.cards()[0]?.profiles.find(({ name }) => name === 'hdmi')?.available;
     assert.equal(faultOf(await backend.handle(profileCommand('hdmi'))), 'profile-unavailable');
-    assert.equal(available(), 'no');
+    assert.equal(hdmiAvailability(), 'no');
 
     world.unusable = [];
     world.onProfile = () => {
@@ -213,24 +215,24 @@ describe('a card', DEADLINE, () => {
     const answer = backend.handle(profileCommand('hdmi'));
     await until('the profile is set', () => server.count(COMMAND.setCardProfile) === 1);
     assert.deepEqual(await answer, { ok: true, value: {} });
-    assert.deepEqual([available(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
+    assert.deepEqual([hdmiAvailability(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
-  test('is switched without an event about the card, and even if a stream has no output before and after the switch', async (t) => {
+  test('switches its profile even if the server sends no event about the card, and even if a stream has no output before and after the switch', async (t) => {
     const { backend, recorder, server, world } = await startNode(t, { streamSink: NO_INDEX }, PATIENT);
-    /** The start and the events cause at most this many readings of the cards. The switch causes more. */
+    /** The start and the events cause at most this many readings of the cards. The switch causes the rest. */
     const READINGS_BY_EVENTS = 5;
     world.onProfile = () => {
       // The server replies first, and changes its sinks later.
       setImmediate(() => {
         world.sinks.delete(STEREO_INDEX);
-        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
+        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD_INDEX }]);
         server.responder.send(
           Buffer.concat([event('sinkRemove', STEREO_INDEX), event('sinkNew', SURROUND_INDEX)]),
         );
         world.defaultSink = 'surround';
         server.responder.send(serverChanged);
-        // The card shows the profile only when the readings of the switch have begun.
+        // The card has the new profile only after the readings that the switch causes have begun.
         world.onListed = () => {
           if (server.count(COMMAND.getCards) > READINGS_BY_EVENTS) world.profile = 'surround';
           return [];
@@ -253,10 +255,10 @@ describe('a card', DEADLINE, () => {
         readings += 1;
         // The new output appears only at the third reading. Everything else has been changed before.
         if (readings !== 3) return [];
-        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
+        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD_INDEX }]);
         return [event('sinkNew', SURROUND_INDEX)];
       };
-      return [event('sinkRemove', STEREO_INDEX), event('cardChange', CARD), serverChanged];
+      return [event('sinkRemove', STEREO_INDEX), event('cardChange', CARD_INDEX), serverChanged];
     };
 
     assert.deepEqual(await backend.handle(profileCommand('surround')), { ok: true, value: {} });
@@ -285,14 +287,14 @@ describe('a card', DEADLINE, () => {
     'PulseAudio, at once': (world) => {
       world.onProfile = () => {
         world.sinks.delete(STEREO_INDEX);
-        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
+        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD_INDEX }]);
         Object.assign(world, { profile: 'surround', defaultSink: 'surround', streamSink: SURROUND_INDEX });
         return [
           event('sinkRemove', STEREO_INDEX),
           event('sinkNew', SURROUND_INDEX),
           event('inputChange', 5),
           serverChanged,
-          event('cardChange', CARD),
+          event('cardChange', CARD_INDEX),
         ];
       };
     },
@@ -301,10 +303,10 @@ describe('a card', DEADLINE, () => {
         () => {
           world.sinks.delete(STEREO_INDEX);
           Object.assign(world, { profile: 'surround', defaultSink: 'kitchen', streamSink: NO_INDEX });
-          return [event('cardChange', CARD), event('sinkRemove', STEREO_INDEX), serverChanged];
+          return [event('cardChange', CARD_INDEX), event('sinkRemove', STEREO_INDEX), serverChanged];
         },
         () => {
-          world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
+          world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD_INDEX }]);
           return [event('sinkNew', SURROUND_INDEX)];
         },
         () => {
@@ -319,7 +321,7 @@ describe('a card', DEADLINE, () => {
     },
   };
   for (const [kind, prepare] of Object.entries(switches)) {
-    test(`is switched, and every record that changes is published only once (${kind})`, async (t) => {
+    test(`switches its profile, and every record that changes is published only once (${kind})`, async (t) => {
       const { backend, recorder, world } = await startNode(t);
       prepare(world);
       recorder.published.length = 0;
@@ -340,7 +342,7 @@ describe('a card', DEADLINE, () => {
 });
 
 describe('an output', DEADLINE, () => {
-  test('an unplugged output and its streams change together, and no command finds the output any more', async (t) => {
+  test('the removal of an unplugged output and the move of its stream are published together, and no command finds the output any more', async (t) => {
     const { backend, recorder, server, world } = await startNode(t);
     world.sinks.delete(STEREO_INDEX);
     // Another output gets the same index at once.
@@ -378,7 +380,7 @@ describe('an output', DEADLINE, () => {
 
   /** 3 % of full volume. */
   const MIXER_STEP_RAW = 1966;
-  test('small deltas add up at an output whose mixer rounds volumes, and its record has the rounded volume', async (t) => {
+  test('small deltas add up at an output whose mixer rounds volumes, and the record of the output has the rounded volume', async (t) => {
     const world = new World();
     const setMixer = (raw: number): void => {
       const rounded = Math.round(raw / MIXER_STEP_RAW) * MIXER_STEP_RAW;
@@ -397,8 +399,8 @@ describe('an output', DEADLINE, () => {
       return recorder.output('kitchen')?.volume;
     };
 
-    // The deltas add up to 0.31, 0.32, 0.33, 0.34, 0.35, 0.34, 0.33 and 0.32. The mixer rounds each of these
-    // volumes to a multiple of 3 %.
+    // The volume is 0.3 at first. The deltas lead to 0.31, 0.32, 0.33, 0.34, 0.35, 0.34, 0.33 and 0.32. The
+    // mixer rounds each of these volumes to a multiple of 3 %.
     const volumes = [];
     for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01])
       volumes.push(await volumeAfter(delta));
@@ -415,8 +417,8 @@ describe('the lack of any card', DEADLINE, () => {
     await until('the detail is published', () => isPublished(/^up: The sound server sees no sound card: \w/));
     assert.ok(recorder.logs.includes('warn: the sound server sees no sound card'));
 
-    world.cards = [CARD];
-    server.responder.send(event('cardNew', CARD));
+    world.cards = [CARD_INDEX];
+    server.responder.send(event('cardNew', CARD_INDEX));
     await until(
       'the card is logged',
       () => recorder.logs.at(-1) === 'info: the sound server sees a sound card',
@@ -430,7 +432,7 @@ describe('the lack of any card', DEADLINE, () => {
     // This file belongs to no card.
     writeFileSync(join(folder, 'timer'), '');
     assert.match(await whyNoCard(folder), /^the kernel has none/);
-    // The link leads nowhere, so nobody can open this file, not even root.
+    // The link leads nowhere, so nobody can open it, not even root.
     symlinkSync('nowhere', join(folder, 'controlC1'));
     const reason = await whyNoCard(folder);
     assert.match(reason, /^this user may not open .*controlC1, because it is neither in the group audio/);

@@ -1,5 +1,5 @@
-// Tests what is planned for a command: a request to the sound server, or a fault. The last tests compute
-// volumes: to and from volume 0, above 100 %, and by steps.
+// Tests the plan for a command: a request to the sound server, a fault, or nothing. The last tests check how
+// volumes are computed: to and from volume 0, above 100 %, and by steps.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -53,17 +53,17 @@ const client = (ref: string) => ({ kind: 'client', ref }) as const;
 type VolumeRequest = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
 
 /**
- * The plan that sets the raw volume of each channel. If the plan remembers a balance, `balance` has the
- * volume of each channel as a part of the loudest channel's.
+ * The plan that sets the raw volume of each channel. `balance` is the balance that the plan remembers, if
+ * any: the volume of each channel, divided by the volume of the loudest channel.
  */
 const volumePlan = (
   command: VolumeRequest,
   index: number,
-  volume: number[],
+  rawVolumes: number[],
   balance?: number[],
 ): SettingPlan => ({
   kind: 'set',
-  setting: { command, args: { index, volume } },
+  setting: { command, args: { index, volume: rawVolumes } },
   changed: { kind: command === 'SET_SINK_VOLUME' ? 'sink' : 'sink-input', index },
   ...(balance && { balance }),
 });
@@ -94,14 +94,18 @@ test('a command that sets a balance must wake its output first, but a command th
 describe('refused commands', () => {
   const rows: readonly (readonly [what: string, command: SoundCommand, fault: FaultCode])[] = [
     ['that moves an unknown client', { do: 'move', client: 'Weather', output: 'garden' }, 'no-such-client'],
-    ['that moves to an unknown output', { do: 'move', client: 'News', output: 'garden' }, 'no-such-output'],
+    [
+      'that moves a client to an unknown output',
+      { do: 'move', client: 'News', output: 'garden' },
+      'no-such-output',
+    ],
     [
       'that makes a volume step for a stream without a volume',
       { do: 'delta', target: client('Pass'), delta: 0 },
       'no-volume',
     ],
     [
-      'that sets a volume of an encoded stream',
+      'that sets the volume of an encoded stream',
       { do: 'volume', target: client('Film'), volume: 1 },
       'no-volume',
     ],
@@ -126,7 +130,7 @@ describe('refused commands', () => {
       'no-volume',
     ],
     [
-      'that makes one of two outputs with the same name the default',
+      'that sets as default one of two outputs with the same name',
       { do: 'default', output: '11' },
       'same-name',
     ],
@@ -159,7 +163,7 @@ test('a mute is accepted for an output that plays AC-3, and for each of two outp
   }
 });
 
-test('a refusal that rests on a record names this record, so that the record is read again', () => {
+test('a refusal that a record causes names this record, so that the record is read again', () => {
   const reasonOf = (command: SoundCommand) => {
     const plan = planCommand(stateWithSound(), command);
     return plan.kind === 'fault' ? plan.reason : assert.fail('it is not refused');
@@ -179,12 +183,12 @@ describe('where the volume of kitchen is limited to 0.5', () => {
     state.putSink(sinkInfo(1, 'kitchen', { volume: [raw, raw] }));
     return state;
   };
-  const ABOVE = "Field volume must be at most 0.5, the output's volume_limit";
+  const ABOVE_LIMIT = "Field volume must be at most 0.5, the output's volume_limit";
   const step = (delta: number): SoundCommand => ({ do: 'delta', target: SERVER, delta });
   const volume = (level: number): SoundCommand => ({ do: 'volume', target: SERVER, volume: level });
   const centred: SoundCommand = { do: 'balance', output: 'kitchen', balance: 0 };
   const planAtLimit = (balance?: number[]) => volumePlan('SET_SINK_VOLUME', 1, [HALF, HALF], balance);
-  const refused: SettingPlan = { kind: 'fault', fault: { fault: 'bad-value', detail: ABOVE } };
+  const refused: SettingPlan = { kind: 'fault', fault: { fault: 'bad-value', detail: ABOVE_LIMIT } };
   const rows: readonly (readonly [
     what: string,
     rawBefore: number,
@@ -212,7 +216,7 @@ describe('setting a volume', () => {
     what: string,
     volume: number,
     channelsBefore: number[],
-    remembered: number[] | undefined,
+    rememberedBalance: number[] | undefined,
     expected: number[],
   ])[] = [
     ['to 0 silences all channels', 0, [FULL, HALF], undefined, [0, 0]],
@@ -220,7 +224,7 @@ describe('setting a volume', () => {
     ['sets the one channel of a mono output', 0.25, [FULL], undefined, [FULL / 4]],
     ['keeps the present balance rather than the remembered one', 1, [HALF, HALF], [1, 0.5], [FULL, FULL]],
     [
-      'from above 100 % keeps the balance, rounded',
+      'from above 100 % keeps the balance, and rounds the raw volumes',
       1,
       [3 * HALF, FULL],
       undefined,
@@ -231,29 +235,29 @@ describe('setting a volume', () => {
     ['goes no higher than servers accept', 1e9, [RAW_MAX, 1], undefined, [RAW_MAX, 1]],
     ['does nothing without channels', 0.5, [], undefined, []],
   ];
-  for (const [what, volume, channelsBefore, remembered, expected] of rows) {
-    test(what, () => assert.deepEqual(channelVolumes(volume, channelsBefore, remembered), expected));
+  for (const [what, volume, channelsBefore, rememberedBalance, expected] of rows) {
+    test(what, () => assert.deepEqual(channelVolumes(volume, channelsBefore, rememberedBalance), expected));
   }
 });
 
 test('the balance is kept through volume 0 and the lowest volumes', () => {
   let channels = [FULL, rawOf(0.37)];
-  let memory = rememberChannelParts(undefined, channels);
+  let rememberedParts = rememberChannelParts(undefined, channels);
   // The fraction 0.00002 gives the raw volume 1, the lowest one above silence.
   for (const volume of [0.01, 0.00002, 0, 0.003, 0, 1]) {
-    channels = channelVolumes(volume, channels, memory);
-    memory = rememberChannelParts(memory, channels);
+    channels = channelVolumes(volume, channels, rememberedParts);
+    rememberedParts = rememberChannelParts(rememberedParts, channels);
   }
   assert.deepEqual(channels, [FULL, rawOf(0.37)]);
 });
 
-test('a balance that others set replaces the remembered one', () => {
-  const memory = rememberChannelParts([1, 0.5], [HALF, HALF]);
-  // Silent channels have no balance, so the result is the remembered one.
-  assert.deepEqual(rememberChannelParts(memory, [0, 0]), [1, 1]);
+test('a balance that another program sets replaces the remembered balance', () => {
+  const rememberedParts = rememberChannelParts([1, 0.5], [HALF, HALF]);
+  // Silent channels have no balance, so the result is the remembered balance.
+  assert.deepEqual(rememberChannelParts(rememberedParts, [0, 0]), [1, 1]);
 });
 
-describe('a relative change', () => {
+describe('a volume step', () => {
   const rows: readonly (readonly [
     what: string,
     delta: number,
@@ -262,7 +266,7 @@ describe('a relative change', () => {
   ])[] = [
     ['upwards from above 1 changes nothing', 0.1, 1.5, undefined],
     ['downwards from above 1 ends within 0..1', -0.1, 1.5, 1],
-    ['downwards from above 1 by more goes further down', -0.7, 1.5, 0.8],
+    ['downwards by a larger delta from above 1 goes further down', -0.7, 1.5, 0.8],
     ['by 0 from above 1 changes nothing', 0, 1.5, undefined],
   ];
   for (const [what, delta, from, expected] of rows) {
@@ -273,7 +277,7 @@ describe('a relative change', () => {
     });
   }
 
-  test('adds up exactly over many steps', () => {
+  test('adds up exactly when it is repeated many times', () => {
     let channels = [0, 0];
     for (let step = 1; step <= 100; step += 1) {
       const volume = volumeAfterStep(0.01, channels) ?? assert.fail(`step ${step} changes nothing`);

@@ -1,4 +1,5 @@
-// Tests the command lines that people type on a computer to play to a node. The guide has the same lines.
+// Tests the command lines that people type on a computer to play to a node. The guide from-a-computer.md
+// has the same lines.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,15 +14,15 @@ const linesOf = (...args: Parameters<typeof computerCommands>) =>
   computerCommands(...args).flatMap(({ lines }) => lines);
 
 test('the guide has the command lines for each kind of computer, and no others', () => {
-  const cookies = ['required', 'unused'] as const;
-  const offered = new Set(cookies.flatMap((cookie) => linesOf({ ...OPEN_PORT, cookie }, NODE)));
-  const inGuide = GUIDE.split('\n').flatMap(
+  const cookieNeeds = ['required', 'unused'] as const;
+  const offeredLines = new Set(cookieNeeds.flatMap((cookie) => linesOf({ ...OPEN_PORT, cookie }, NODE)));
+  const linesInGuide = GUIDE.split('\n').flatMap(
     (line) => /^ {4}((?:curl|PULSE_SERVER|pactl).*)/.exec(line)?.[1] ?? [],
   );
-  assert.deepEqual(inGuide.toSorted(), [...offered].toSorted());
+  assert.deepEqual(linesInGuide.toSorted(), [...offeredLines].toSorted());
 });
 
-test('the lines have an IPv6 address in brackets, and copy the cookie by scp if HTTP does not serve it', () => {
+test('the lines have an IPv6 address in brackets, and copy the cookie by scp if the daemon does not serve it', () => {
   const node = { ...NODE, address: 'fd00::5', cookiePort: undefined };
   const [first, second] = linesOf({ ...OPEN_PORT, cookie: 'required' }, node);
   const folder = '~/.config/pulse';

@@ -1,4 +1,4 @@
-// Commands run one after another, each within its time; a failure gets the right answer.
+// Tests the order of commands, their time limits, and the answers to commands that fail.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -33,7 +33,7 @@ function stateWithSound(): SoundState {
   return state;
 }
 
-/** A connection that accepts everything at once; a test replaces `parts` of it. */
+/** A connection that accepts everything at once. A test may replace `parts` of this connection. */
 function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnection {
   return {
     state: stateWithSound(),
@@ -41,7 +41,7 @@ function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnecti
     send: async () => ({ ok: true, value: undefined }),
     readAgain: async () => undefined,
     // The commands of most tests wake no device. The other tests replace this part.
-    wakeIfAsleep: () => assert.fail('nobody sleeps'),
+    wakeIfAsleep: () => assert.fail('no device sleeps'),
     closeAfterFailure: () => undefined,
     ...parts,
   };
@@ -70,7 +70,7 @@ describe('the time limit of a command starts when the command arrives', DEADLINE
     assert.equal(timesLeftMs[3], 9_000);
   });
 
-  test('a command is answered in time though the reading after it hangs', async () => {
+  test('a command is answered in time even if the reading after the command hangs', async () => {
     const readAgain = () => new Promise<never>(() => undefined);
     const timing = { commandMs: 20, commandLeastMs: 0, wakeMs: 10 };
 
@@ -97,7 +97,7 @@ test('the output of a fade is read right before and right after each step', asyn
   assert.deepEqual(steps, ['read sink 0', 'SET_SINK_VOLUME', 'read sink 0']);
 });
 
-test('a step of a fade has failed if the connection ends before the volume of the step is read', async () => {
+test('a step of a fade counts as failed if the connection ends before the volume of the step is read', async () => {
   const connection = connectionWith({ hasEnded: true, wakeIfAsleep: () => false });
   const answer = await new Executor(connection, TIMING, systemClock).run({
     do: 'fade',
@@ -137,8 +137,8 @@ test('commands for a sleeping output keep their order and their output, while la
 
   const answers = commands.map((command) => executor.run(command));
   const answersForLiving = answers.slice(0, 2);
-  const answersForOthers = answers.slice(2);
-  assert.deepEqual(await Promise.all(answersForOthers), [OK, OK]);
+  const answersForKitchen = answers.slice(2);
+  assert.deepEqual(await Promise.all(answersForKitchen), [OK, OK]);
 
   sleeping.clear();
   executor.proceed();
@@ -148,7 +148,7 @@ test('commands for a sleeping output keep their order and their output, while la
   assert.deepEqual(sent, expected);
 });
 
-describe('a change of the default output that also moves the streams', () => {
+describe('a command that changes the default output and moves the streams', () => {
   const MOVE_STREAMS: SoundCommand = { do: 'default', output: 'living', move: true };
   const INVALID: RequestError = { kind: 'server', code: 3, name: 'INVALID', meaning: 'invalid argument' };
 
@@ -169,7 +169,7 @@ describe('a change of the default output that also moves the streams', () => {
       sinkInputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: GROUP_MODULE }),
     );
     state.putSinkInput(sinkInputInfo(8, 'Show', { sink: 1 }));
-    // PipeWire names no module for a filter of a program.
+    // PipeWire names no module for a program's filter. The link group connects the filter's sink and stream.
     const linkGroup = { 'node.link-group': 'eq-1' };
     state.putSink(sinkInfo(2, 'equalizer', { props: linkGroup }));
     state.putSinkInput(
@@ -190,13 +190,13 @@ describe('a change of the default output that also moves the streams', () => {
     return { moveRequests, executor: new Executor(connectionWith({ state, send }), TIMING, systemClock) };
   }
 
-  test('moves all streams except those of groups and filters, even if the server refuses to move one of them', async () => {
+  test('moves all streams except those of groups and filters, even if the server refuses to move one stream', async () => {
     const { moveRequests, executor } = startWithFailingMove(INVALID);
     assert.deepEqual(await executor.run(MOVE_STREAMS), OK);
     assert.deepEqual(moveRequests, [FAILING_STREAM, 8, 9]);
   });
 
-  test('fails where the server does not answer', async () => {
+  test('fails if the server does not answer the request to move a stream', async () => {
     const { moveRequests, executor } = startWithFailingMove({ kind: 'timeout' });
     assert.equal(faultOf(await executor.run(MOVE_STREAMS)), 'timeout');
     assert.deepEqual(moveRequests, [FAILING_STREAM]);
@@ -215,7 +215,7 @@ describe('a change of the default output that also moves the streams', () => {
     const executor = new Executor(connectionWith({ state, send, readAgain }), TIMING, clock);
     assert.equal(faultOf(await executor.run(MOVE_STREAMS)), 'timeout');
     assert.deepEqual(reads.at(-1), { kind: 'sink-input' });
-    assert.equal(reads.length, 3, 'one after the new default, one before the moves, and one after them');
+    assert.equal(reads.length, 3, 'one reading after the new default, one before the move, one after it');
   });
 
   test('moves no passthrough stream to an output with a limit', async () => {
@@ -229,35 +229,35 @@ describe('a change of the default output that also moves the streams', () => {
   });
 });
 
-test('a command that would be refused is decided again after the record has been read again', async () => {
+test('a command that would be refused is planned again after the stream that causes the refusal has been read again', async () => {
   const state = stateWithSound();
   const command: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 0.5 };
   const reads: ReadRequest[] = [];
   const readAgain: CommandConnection['readAgain'] = async (request) => {
     reads.push(request);
-    // The stream has a volume from the second reading on, which is that of the second command.
+    // The second command causes the second reading. From this reading on, the stream has a volume.
     if (reads.length > 1) state.putSinkInput(sinkInputInfo(6, 'Pass'));
   };
   const executor = new Executor(connectionWith({ state, readAgain }), TIMING, systemClock);
 
   assert.equal(faultOf(await executor.run(command)), 'no-volume');
   assert.deepEqual(await executor.run(command), OK);
-  // The accepted command causes two readings: one before it is decided again, and one after its success.
+  // The accepted command causes two readings: one before it is planned again, and one after its success.
   const read: ReadRequest = { kind: 'sink-input', index: 6 };
   assert.deepEqual(reads, [read, read, read]);
 });
 
 describe('the answer to a command that sets a default waits for the default', DEADLINE, () => {
-  /** How long the default is waited for (DEFAULT_MAX_MS). */
+  /** The longest time that a command waits for the default (`DEFAULT_MAX_MS` in executor.ts). */
   const WAIT_MAX_MS = 3_000;
   /**
-   * There are about ten readings in the first second, and two in each later one, so about 14 in all. Many
-   * more would burden a slow board.
+   * There are about ten readings in the first second of the wait, and two in each later second, so about 14
+   * in all. Many more readings would burden a slow board.
    */
   const READINGS_MAX = 20;
   const NEVER_MS = 60_000;
 
-  /** The server has the new defaults `kitchen` and `line` from this time on. */
+  /** From `newAfterMs` on, the server has the new defaults `kitchen` and `line`. */
   function startWithDefaultsAfter(newAfterMs: number) {
     const clock = new ManualClock();
     const state = stateWithSound();
@@ -280,14 +280,14 @@ describe('the answer to a command that sets a default waits for the default', DE
     const executor = new Executor(connection, TIMING, clock);
     /** Lets the time pass until the command is answered. */
     const run = async (command: SoundCommand): Promise<Answer> => {
-      const answered = executor.run(command);
+      const answer = executor.run(command);
       let isAnswered = false;
-      void answered.then(() => {
+      void answer.then(() => {
         isAnswered = true;
       });
       for (;;) {
         await setImmediate();
-        if (isAnswered || clock.monotonic() >= TIMING.commandMs) return answered;
+        if (isAnswered || clock.monotonic() >= TIMING.commandMs) return answer;
         clock.advance(5);
       }
     };
@@ -311,7 +311,7 @@ describe('the answer to a command that sets a default waits for the default', DE
     assert.ok(readings() <= READINGS_MAX, `${readings()} readings`);
   });
 
-  test('a default output that the server sets after seconds is waited for', async () => {
+  test('a command waits for a default output that the server sets only after two seconds', async () => {
     const { clock, run } = startWithDefaultsAfter(2_000);
     assert.deepEqual(await run({ do: 'default', output: 'kitchen' }), OK);
     assert.ok(clock.monotonic() >= 2_000);
@@ -322,7 +322,7 @@ describe('the answer to a command that sets a default waits for the default', DE
     assert.deepEqual(await run({ do: 'default', input: 'line' }), OK);
   });
 
-  test('a default input that the server never sets is refused', async () => {
+  test('a command that sets a default input fails as refused if the server never sets this default', async () => {
     const { run } = startWithDefaultsAfter(NEVER_MS);
     assert.equal(faultOf(await run({ do: 'default', input: 'line' })), 'refused');
   });
@@ -346,7 +346,7 @@ describe('the answer to a command that sets a default waits for the default', DE
     let readings = 0;
     const readAgain: CommandConnection['readAgain'] = () => {
       readings += 1;
-      // The first reading comes right after the reply. The second one hangs. It is the first of the wait.
+      // The first reading comes right after the reply. The second one is the first of the wait, and hangs.
       return readings === 1 ? Promise.resolve() : new Promise<never>(() => undefined);
     };
     const clock = new ManualClock();
@@ -363,11 +363,11 @@ describe('the answer to a command that sets a default waits for the default', DE
 describe('every failure is explained by a sentence', () => {
   const MUTE_UNKNOWN_CLIENT: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
   const MUTE_UNKNOWN_OUTPUT: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };
-  const SET_PASSTHROUGH: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 };
+  const SET_PASS_VOLUME: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 };
   const SET_DEFAULT: SoundCommand = { do: 'default', output: 'living' };
   const MOVE: SoundCommand = { do: 'move', client: '5', output: '0' };
   const DENIED: RequestError = { kind: 'server', code: 1, name: 'ACCESS', meaning: 'access denied' };
-  const UNKNOWN: RequestError = { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' };
+  const NO_ENTITY: RequestError = { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' };
   const ZERO_BYTE: RequestError = { kind: 'bad-argument', detail: 'a zero byte' };
   const RUBBISH: RequestError = { kind: 'violation', detail: 'rubbish' };
   const closed = (reason: ClosedReason): RequestError => ({ kind: 'closed', reason });
@@ -383,15 +383,15 @@ describe('every failure is explained by a sentence', () => {
     [MUTE_UNKNOWN_CLIENT, undefined, 'no-such-client', 'There is no client "Nobody"'],
     [MUTE_UNKNOWN_OUTPUT, undefined, 'no-such-output', 'There is no output "garden"'],
     [
-      SET_PASSTHROUGH,
+      SET_PASS_VOLUME,
       undefined,
       'no-volume',
       'The stream has no volume of its own: it is played as it is (passthrough)',
     ],
     [MUTE, DENIED, 'refused', 'The sound server refused the command: access denied (ACCESS)'],
-    [MUTE, UNKNOWN, 'no-such-client', 'The client has ended meanwhile'],
-    [SET_DEFAULT, UNKNOWN, 'no-such-output', 'The output was removed meanwhile'],
-    [MOVE, UNKNOWN, 'no-such-output', 'The output was removed meanwhile'],
+    [MUTE, NO_ENTITY, 'no-such-client', 'The client has ended meanwhile'],
+    [SET_DEFAULT, NO_ENTITY, 'no-such-output', 'The output was removed meanwhile'],
+    [MOVE, NO_ENTITY, 'no-such-output', 'The output was removed meanwhile'],
     [MUTE, { kind: 'timeout' }, 'timeout', 'The sound server did not answer'],
     [MUTE, ZERO_BYTE, 'bad-value', 'The value cannot be sent: a zero byte'],
     [MUTE, ENDED, 'unavailable', 'The connection to the sound server has ended'],
@@ -410,7 +410,7 @@ describe('every failure is explained by a sentence', () => {
     });
   }
 
-  test('a command to the default output fails where there is none', async () => {
+  test('a command to the default output fails if there is no default output', async () => {
     const connection = connectionWith({ state: new SoundState() });
     const answer = await new Executor(connection, TIMING, systemClock).run({
       do: 'mute',
@@ -422,7 +422,7 @@ describe('every failure is explained by a sentence', () => {
     });
   });
 
-  test('a missing answer closes the connection', async () => {
+  test('a missing reply of the sound server closes the connection', async () => {
     const failures: string[] = [];
     const closeAfterFailure: CommandConnection['closeAfterFailure'] = (command, error) =>
       failures.push(`${command} ${error.kind}`);

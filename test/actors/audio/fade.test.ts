@@ -1,5 +1,6 @@
 // Tests fades where a test on a real server could not time the changes, or would take long: somebody else
-// sets the volume during a step, the output exceeds its volume limit, the output is missing for a while.
+// sets the volume during a step, the output exceeds its volume limit, the output is missing for a while or
+// comes back asleep.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +24,7 @@ const FOREIGN_VOLUME = 0.8;
 
 /**
  * A fade of the output `living`, to which a stream plays. The sound server carries out each step at once.
- * `planCommand` bounds the steps, as it does for the daemon. `onStep` is called with the number of each
+ * `planCommand` limits the volume of each step, as in the daemon. `onStep` is called with the number of each
  * step, from 1, before the volume of the step is read.
  */
 function startFade(
@@ -33,14 +34,14 @@ function startFade(
 ) {
   const state = new SoundState(wishes);
   const clock = new ManualClock();
-  /** Puts the output into the state, as a reading does. */
-  const putReading = (...volume: readonly number[]): void =>
-    state.putSink(sinkInfo(0, 'living', { volume: [...volume] }));
+  /** Puts the output with these raw volumes into the state, as a reading does. */
+  const putReading = (...rawVolumes: readonly number[]): void =>
+    state.putSink(sinkInfo(0, 'living', { volume: [...rawVolumes] }));
   state.server = serverInfo({ defaultSink: 'living' });
   putReading(volumeBefore * RAW_FULL, volumeBefore * RAW_FULL);
   state.putSinkInput(sinkInputInfo(1, 'music', { sink: 0, corked: false }));
 
-  const setVolumes: number[] = [];
+  const stepVolumes: number[] = [];
   const fade = fadeOfDefault({
     state,
     clock,
@@ -49,21 +50,21 @@ function startFade(
       const plan = planCommand(state, command);
       assert.ok(plan.kind === 'set' && plan.setting.command === 'SET_SINK_VOLUME');
       const { volume } = plan.setting.args;
-      setVolumes.push(fractionOf(Math.max(...volume)));
-      onStep(setVolumes.length);
+      stepVolumes.push(fractionOf(Math.max(...volume)));
+      onStep(stepVolumes.length);
       putReading(...volume);
       return { ok: true, value: {} };
     },
   });
   assert.ok(fade);
-  /** Lets the time pass in steps of `STEP_MS`, because the shortest pause of a fade is as long. */
+  /** Lets the time pass in steps of `STEP_MS`, because no pause of a fade is shorter. */
   const pass = async (ms: number): Promise<void> => {
     for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
       clock.advance(STEP_MS);
       await setImmediate();
     }
   };
-  /** Fades the output, which then goes together with its stream. */
+  /** Fades the output out, and then removes the output and its stream from the state. */
   const fadeUntilGone = async (): Promise<void> => {
     const faded = fade.fadeOut(STEP_MS);
     await pass(STEP_MS);
@@ -72,35 +73,35 @@ function startFade(
     state.remove('sink-input', 1);
     state.remove('sink', 0);
   };
-  return { fade, state, setVolumes, putReading, pass, fadeUntilGone };
+  return { fade, state, stepVolumes, putReading, pass, fadeUntilGone };
 }
 
 test('an output far above its volume limit fades from the limit, and gets the limit afterwards', async () => {
   const limit = 0.4;
-  const { fade, state, setVolumes, pass } = startFade(0.9, { outputs: {}, volumeLimit: limit });
+  const { fade, state, stepVolumes, pass } = startFade(0.9, { outputs: {}, volumeLimit: limit });
 
   const faded = fade.fadeOut(FADE_STEPS * STEP_MS);
   await pass(FADE_STEPS * STEP_MS);
   await faded;
-  assert.deepEqual(setVolumes, [0.3, 0.2, 0.1, 0]);
+  assert.deepEqual(stepVolumes, [0.3, 0.2, 0.1, 0]);
   assert.equal(fade.isOver, false);
 
   void fade.putBackWhenSilent();
   state.remove('sink-input', 1);
   await pass(1_000);
-  assert.equal(setVolumes.at(-1), limit);
+  assert.equal(stepVolumes.at(-1), limit);
   assert.equal(fade.isOver, true);
 });
 
-test('an output that is missing for minutes after its fade gets its volume within a second of its return', async () => {
-  const { fade, setVolumes, putReading, pass, fadeUntilGone } = startFade(VOLUME_BEFORE);
+test('an output that is missing for minutes after its fade gets its earlier volume within a second of its return', async () => {
+  const { fade, stepVolumes, putReading, pass, fadeUntilGone } = startFade(VOLUME_BEFORE);
   await fadeUntilGone();
   await pass(120_000);
-  assert.deepEqual(setVolumes, [0]);
+  assert.deepEqual(stepVolumes, [0]);
 
   putReading(0, 0);
   await pass(1_000);
-  assert.deepEqual(setVolumes, [0, VOLUME_BEFORE]);
+  assert.deepEqual(stepVolumes, [0, VOLUME_BEFORE]);
   assert.equal(fade.isOver, true);
 });
 
@@ -122,32 +123,32 @@ async function fadeAndReturnAsleep(wakeVolume: number) {
     putReading(wakeVolume * RAW_FULL, wakeVolume * RAW_FULL);
   };
   const fading = startFade(VOLUME_BEFORE, NO_WISHES, wake);
-  const { fade, state, setVolumes, putReading, pass } = fading;
+  const { fade, state, stepVolumes, putReading, pass } = fading;
   state.kind = 'pipewire';
   await fading.fadeUntilGone();
   await pass(2_000);
   putReadingAsleep();
   // The fade finds the output within a second of its return.
   await pass(3_000);
-  return { fade, setVolumes };
+  return { fade, stepVolumes };
 }
 
-test('an output that comes back asleep gets its volume, although PipeWire reports 100 % meanwhile', async () => {
-  const { fade, setVolumes } = await fadeAndReturnAsleep(0);
-  assert.deepEqual(setVolumes, [0, VOLUME_BEFORE]);
+test('an output that comes back asleep gets its earlier volume, although PipeWire reports 100 % meanwhile', async () => {
+  const { fade, stepVolumes } = await fadeAndReturnAsleep(0);
+  assert.deepEqual(stepVolumes, [0, VOLUME_BEFORE]);
   assert.equal(fade.isOver, true);
 });
 
-test('if somebody has set the volume of an output that comes back asleep, it keeps this volume', async () => {
-  const { fade, setVolumes } = await fadeAndReturnAsleep(FOREIGN_VOLUME);
-  // A sleeping output hides the foreign volume. Only the step that wakes the output reveals this volume, and
-  // this step has already set another one. So the fade sets the foreign volume again.
-  assert.deepEqual(setVolumes, [0, VOLUME_BEFORE, FOREIGN_VOLUME]);
+test('if somebody has set the volume of an output that comes back asleep, the output keeps this volume', async () => {
+  const { fade, stepVolumes } = await fadeAndReturnAsleep(FOREIGN_VOLUME);
+  // A sleeping output hides the foreign volume. Only the step that wakes the output reveals this volume, but
+  // the step also replaces this volume. So the fade sets the foreign volume again.
+  assert.deepEqual(stepVolumes, [0, VOLUME_BEFORE, FOREIGN_VOLUME]);
   assert.equal(fade.isOver, true);
 });
 
 test('if somebody sets the volume during a step, the fade sets this volume again, and is over', async () => {
-  const { fade, setVolumes, putReading, pass } = startFade(VOLUME_BEFORE, NO_WISHES, (step) => {
+  const { fade, stepVolumes, putReading, pass } = startFade(VOLUME_BEFORE, NO_WISHES, (step) => {
     // Somebody sets a volume during the second step. This volume is read before that of the step.
     if (step === 2) putReading(FOREIGN_VOLUME * RAW_FULL, FOREIGN_VOLUME * RAW_FULL);
   });
@@ -157,6 +158,6 @@ test('if somebody sets the volume during a step, the fade sets this volume again
   await pass(2 * FADE_STEPS * STEP_MS);
   await faded;
 
-  assert.deepEqual(setVolumes, [0.3, 0.2, FOREIGN_VOLUME]);
+  assert.deepEqual(stepVolumes, [0.3, 0.2, FOREIGN_VOLUME]);
   assert.equal(fade.isOver, true);
 });

@@ -1,5 +1,5 @@
 // Tests when the keeper makes groups, how often it tries, and which modules it unloads. The sound server is
-// scripted, because a real one refuses nothing here.
+// scripted, because a real one would refuse none of these requests.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ import { ManualClock } from '../../manual-clock.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
 
 const GROUPS: Groups = { all: { outputs: ['living', 'kitchen'] } };
-/** The argument of a group that is no longer configured. */
+/** The argument of a module whose group is no longer configured. */
 const ARGUMENT_OF_OLD_GROUP = 'sink_name=tonearm.old slaves=x sink_properties="tonearm.group=old"';
 const REFUSED = { kind: 'server', code: 14, name: 'MODINITFAILED', meaning: 'it did not start' } as const;
 const MISSING = { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'there is none' } as const;
@@ -70,13 +70,13 @@ function startKeeper(script: ServerScript = {}) {
   const ask = (async (command: RequestName, args: object) => answerTo(command, args)) as unknown as Ask;
   const remark = (text: string | undefined): void => void remarks.push(text);
   const log = () => undefined;
-  /** The kinds of the readings while `state.hasStandIns` is false, which is after the wait for a default. */
+  /** The kinds of the readings after the wait for a default. From then on `state.hasStandIns` is false. */
   const readsWithoutStandIns: ReadKind[] = [];
   const readAgain = async ({ kind }: ReadRequest): Promise<void> => {
     if (!state.hasStandIns) readsWithoutStandIns.push(kind);
   };
   const keeper = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, readAgain, setRemark: remark });
-  /** Lets time pass, and returns the requests since the last call. */
+  /** Lets time pass, and returns the requests to load and unload modules since the last call. */
   const pass = async (ms: number): Promise<readonly string[]> => {
     clock.advance(ms);
     await setImmediate();
@@ -86,8 +86,8 @@ function startKeeper(script: ServerScript = {}) {
 }
 
 /**
- * The requests that make the group. The first one loads a stand-in for the kitchen. There is no request to
- * unload the stand-in, because the scripted server does not have it when the keeper reads it.
+ * The requests that make the group. The first one loads a stand-in for the kitchen. The keeper sends no
+ * request to unload the stand-in, because the scripted server reports that it has no such module.
  */
 const GROUP_REQUESTS = ['LOAD_MODULE module-null-sink', 'LOAD_MODULE module-combine-sink'];
 
@@ -156,7 +156,7 @@ test('a module is unloaded unless another module has its index now', async () =>
   assert.ok((await unchanged.pass(1_000)).includes('UNLOAD_MODULE 7'));
 });
 
-test('no request is sent once the connection has ended', async () => {
+test('no request is sent after the connection has ended', async () => {
   const { keeper, clock, pass } = startKeeper();
   keeper.onChange();
   keeper.end();

@@ -1,5 +1,5 @@
-// Tests which modules are loaded and unloaded, so that the sound server has the desired groups. No step is
-// needed where the observed modules already make these groups.
+// Tests the steps that load and unload modules, so that the sound server has the desired groups. No step is
+// needed if the observed modules already make these groups.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -15,7 +15,7 @@ import { serverInfo } from './sound-records.js';
 
 const GROUP_OF_BOTH: Groups = { all: { label: 'Everywhere', outputs: ['living', 'kitchen'] } };
 const PROPERTIES = `device.description='Everywhere' media.name=tonearm.all tonearm.group=all`;
-/** The argument of the module that makes this group on PulseAudio 16. */
+/** The argument of the module that makes `GROUP_OF_BOTH` on PulseAudio 16. */
 const GROUP_ARGUMENT = `sink_name=tonearm.all slaves=living,kitchen adjust_time=0 sink_properties="${PROPERTIES}"`;
 const STAND_IN_ARGUMENT = 'sink_name=kitchen sink_properties="tonearm.stand_in=all"';
 
@@ -41,7 +41,7 @@ function observed(
   return { server: serverInfo(VERSIONS[version]), modules, outputs: new Set(outputs) };
 }
 
-/** `unload INDEX`, or `make NAME` and the arguments of its stand-ins. */
+/** `unload INDEX`, or `make GROUP` and the arguments of the group's stand-ins. */
 const stepText = (step: GroupStep): string =>
   step.do === 'unload'
     ? `unload ${step.module.index}`
@@ -56,14 +56,14 @@ describe('steps', () => {
     sound: ObservedSound,
     ...steps: readonly string[],
   ])[] = [
-    ['a group whose outputs are all there is made', GROUP_OF_BOTH, observed(BOTH), 'make all'],
+    ['a group is made if all its outputs are there', GROUP_OF_BOTH, observed(BOTH), 'make all'],
     [
       'a group is made even if only one of its outputs is there',
       GROUP_OF_BOTH,
       observed(['living']),
       `make all ${STAND_IN_ARGUMENT}`,
     ],
-    ['a group without any of its outputs is not made', GROUP_OF_BOTH, observed(['attic'])],
+    ['a group is not made if none of its outputs is there', GROUP_OF_BOTH, observed(['attic'])],
     [
       'a group that exists already is not made again',
       GROUP_OF_BOTH,
@@ -93,7 +93,7 @@ describe('steps', () => {
       'make all',
     ],
     [
-      'the second of two modules of a group is unloaded',
+      'the second of two modules that make the same group is unloaded',
       GROUP_OF_BOTH,
       observed(BOTH, [combine(3, GROUP_ARGUMENT), combine(4, GROUP_ARGUMENT)]),
       'unload 4',
@@ -119,7 +119,8 @@ describe('steps', () => {
   for (const [what, desired, sound, ...steps] of rows)
     test(what, () => assert.deepEqual(groupSteps(desired, sound).map(stepText), steps));
 
-  test('modules that other programs have loaded are never touched', () => {
+  test('no step unloads a module that another program has loaded', () => {
+    // Our prefix is `tonearm.`. Our marks are `tonearm.group` and `tonearm.stand_in` (marks.ts).
     const modulesOfOthers = {
       'a group with our prefix, but without our mark': combine(
         1,
@@ -141,34 +142,35 @@ describe('steps', () => {
   });
 });
 
-describe('the argument of the module of a group', () => {
+describe("the argument of a group's module", () => {
   const argumentOf = (groups: Groups, version?: keyof typeof VERSIONS): string => {
     const [step] = groupSteps(groups, observed(BOTH, [], version));
     return step?.do === 'make' ? step.module.argument : assert.fail('no group is made');
   };
 
-  test('switches the correction of clocks off only where it could make PulseAudio abort', () => {
+  test('switches the correction of clocks off only where this correction could make PulseAudio abort', () => {
     assert.equal(argumentOf(GROUP_OF_BOTH, 16), GROUP_ARGUMENT);
     // PulseAudio 17 does not abort, but an unknown version could be an older one.
-    const isOff = (version: keyof typeof VERSIONS): boolean =>
+    const isCorrectionOff = (version: keyof typeof VERSIONS): boolean =>
       argumentOf(GROUP_OF_BOTH, version).includes(' adjust_time=0 ');
-    assert.equal(isOff(17), false);
-    assert.equal(isOff('unknown'), true);
-    assert.equal(isOff('pipewire'), false);
+    assert.equal(isCorrectionOff(17), false);
+    assert.equal(isCorrectionOff('unknown'), true);
+    assert.equal(isCorrectionOff('pipewire'), false);
   });
 
-  test('has the label with other characters for quotes and backslashes, or the name if there is no label', () => {
+  test('contains the label with other characters instead of quotes and backslashes, or the name of the group if there is no label', () => {
     const labelled = { label: `a"b'c\\d`, outputs: BOTH };
     assert.ok(argumentOf({ all: labelled }).includes(`device.description='a”b’c/d' `));
     assert.ok(argumentOf({ all: { outputs: BOTH } }).includes(`device.description='all' `));
   });
 
-  test('shows that the module is ours, whatever the label is', () => {
+  test('marks the module as one of the daemon, whatever the label is', () => {
     for (const label of ['x', '" tonearm.group=other"', "it's\n\\", 'Küche 🎵']) {
       const groups: Groups = { all: { label, outputs: BOTH } };
       const module = combine(3, argumentOf(groups));
-      // No step is needed only if the module counts as that of the group.
-      assert.deepEqual(groupSteps(groups, observed([...BOTH, 'tonearm.all'], [module])), []);
+      // The group would be made if the module did not count as the group's own. The module would be unloaded
+      // if it counted as that of another group.
+      assert.deepEqual(groupSteps(groups, observed(BOTH, [module])), []);
     }
   });
 });
