@@ -1,5 +1,6 @@
-// Tests groups on real sound servers: they are made, kept, found again and removed, while outputs and the
-// server itself come and go. group-modules.test.ts tests the decisions without a server.
+// Tests groups on real sound servers. The daemon makes, keeps, finds again and removes its groups, while
+// outputs and the server itself come and go. group-modules.test.ts tests without a server which modules are
+// loaded and unloaded.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -38,7 +39,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     /** The names of the outputs at which the group plays. */
     async function outputsOfGroup(server: SoundServer): Promise<readonly string[]> {
       const sinks = await server.sinks();
-      // The streams that `SoundServer.play` starts name the process of pacat. Those of the group name none.
+      // A stream that `SoundServer.play` starts has the id of its process as a property. A stream of the
+      // group has no such property.
       const streamsOfGroup = (await server.sinkInputs()).filter(
         ({ properties }) => properties['application.process.id'] === undefined,
       );
@@ -48,19 +50,19 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return names.sort();
     }
 
-    const waitUntilPlaysAt = (server: SoundServer, outputs: readonly string[]) =>
+    const waitUntilGroupPlaysAt = (server: SoundServer, outputs: readonly string[]) =>
       until(`the group plays at ${outputs.join(' and ')}`, async () => {
         return (await outputsOfGroup(server)).join() === [...outputs].sort().join();
       });
 
-    test('a group is listed as an output, and its own streams are not listed as clients', async (t) => {
+    test('a group is listed as an output with its own volume, and the streams from the group to its outputs are not listed as clients', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
       const group = await until('the group is published', () => recorder.output('tonearm.all'));
       assert.deepEqual([group.group, group.label], [OUTPUTS, GROUPS['all']?.label]);
       assert.equal(recorder.output('living')?.group, undefined);
 
       const playing = await server.play({ sink: 'tonearm.all', name: 'News' });
-      await waitUntilPlaysAt(server, OUTPUTS);
+      await waitUntilGroupPlaysAt(server, OUTPUTS);
       await until('the stream is published', () => recorder.client(playing.id)?.output === 'tonearm.all');
       assert.deepEqual(publishedClients(recorder), [`put audio.clients ${playing.id}`]);
 
@@ -78,7 +80,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     test('the next daemon finds a group again, and a daemon without configured groups removes it', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
-      // This module stands for one of another program, so the daemon must not unload it.
+      // The test loads this module as another program would, so the daemon must not unload it.
       await server.pactl('load-module', 'module-combine-sink', 'sink_name=both', 'slaves=living,kitchen');
       await until('the group is published', () => recorder.output('tonearm.all'));
       const modulesBefore = await listGroupModules(server);
@@ -100,25 +102,26 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       });
 
       assert.deepEqual(await listGroupModules(server), []);
-      await until('the stream plays elsewhere', () => {
+      await until('the stream has moved from the group to another output', () => {
         const { output } = withoutGroups.recorder.client(playing.id) ?? {};
         return output !== undefined && output !== 'tonearm.all';
       });
-      // The streams of the other program's module are clients like any others, one for each output.
+      // The module of `both` plays one stream to each output. Both streams are published as clients, because
+      // the module is not the daemon's.
       const streamsOfBoth = 2;
       assert.equal(publishedClients(withoutGroups.recorder).length, 1 + streamsOfBoth);
     });
 
-    test('after the outputs of a group are changed, its clients play to it again', async (t) => {
+    test('a client plays to a group again after the configured outputs of the group have changed', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, [...OUTPUTS, 'attic']);
       await until('the group is published', () => recorder.output('tonearm.all'));
       const playing = await server.play({ sink: 'tonearm.all' });
-      await waitUntilPlaysAt(server, OUTPUTS);
+      await waitUntilGroupPlaysAt(server, OUTPUTS);
 
       await backend.stop();
       const outputs = ['kitchen', 'attic'];
       const next = startDaemon(t, server, { all: { outputs } });
-      await waitUntilPlaysAt(server, outputs);
+      await waitUntilGroupPlaysAt(server, outputs);
       await until('the stream plays to the changed group', () => {
         const group = next.recorder.output('tonearm.all')?.group?.join();
         const output = next.recorder.client(playing.id)?.output;
@@ -126,33 +129,33 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       });
     });
 
-    test('a group is made with one of its outputs, and other outputs join while it plays', async (t) => {
+    test('a group is made even if one of its outputs is missing, and it always plays at exactly those of its outputs that exist', async (t) => {
       const { server, recorder } = await startWithSinks(t, ['living']);
       await until('the group is published', () => recorder.output('tonearm.all'));
       assert.equal(recorder.output('kitchen'), undefined, 'the stand-in is not published');
       await server.play({ sink: 'tonearm.all' });
-      await waitUntilPlaysAt(server, ['living']);
+      await waitUntilGroupPlaysAt(server, ['living']);
 
       await server.addSink('kitchen');
-      await waitUntilPlaysAt(server, OUTPUTS);
+      await waitUntilGroupPlaysAt(server, OUTPUTS);
 
       await server.removeSink('living');
-      await waitUntilPlaysAt(server, ['kitchen']);
+      await waitUntilGroupPlaysAt(server, ['kitchen']);
 
       await server.addSink('living');
-      await waitUntilPlaysAt(server, OUTPUTS);
+      await waitUntilGroupPlaysAt(server, OUTPUTS);
 
       assert.ok(!recorder.published.some((line) => line.startsWith('drop audio.clients')));
       assert.equal((await listGroupModules(server)).length, 1);
     });
 
-    test('there is always a default output, and every client has an output, while a group is made with a stand-in for the configured default', async (t) => {
+    test('each record of the server names a default output, and each record of a client names an output, even if a stand-in takes the name of the removed default output', async (t) => {
       const server = await start({ sinks: [{ name: 'attic' }, ...OUTPUTS.map((name) => ({ name }))] });
       t.after(() => server.stop());
       await server.pactl('set-default-sink', 'attic');
       const playing = await server.play({ name: 'News' });
       await server.removeSink('attic');
-      await until('the stream plays elsewhere', async () => {
+      await until('the stream plays to another output', async () => {
         const [living, kitchen] = await server.sinks();
         const stream = (await server.sinkInputs()).find(({ index }) => index === playing.id);
         return [living?.index, kitchen?.index].includes(stream?.sink ?? -1);
@@ -169,19 +172,19 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the stand-in is gone', async () =>
         (await server.sinks()).every(({ name }) => name !== 'attic'),
       );
-      // When this output is published, `records` has all changes that the stand-in has caused.
+      // After `cellar` is published, `records` has all changes that the stand-in has caused.
       await server.addSink('cellar');
       await until('a later output is published', () => recorder.output('cellar'));
 
       const parsed: readonly { default_sink?: string; name?: string; output?: string }[] = records.map(
         (json) => JSON.parse(json),
       );
-      const serversWithoutDefault = parsed.filter(({ default_sink }) => default_sink === '');
-      assert.deepEqual(serversWithoutDefault, []);
+      const serverRecordsWithoutDefault = parsed.filter(({ default_sink }) => default_sink === '');
+      assert.deepEqual(serverRecordsWithoutDefault, []);
       // The records of the server have no `name`.
       const clients = parsed.filter(({ name }) => name !== undefined);
-      const clientsWithoutOutput = clients.filter(({ output }) => output === undefined);
-      assert.deepEqual(clientsWithoutOutput, []);
+      const clientRecordsWithoutOutput = clients.filter(({ output }) => output === undefined);
+      assert.deepEqual(clientRecordsWithoutOutput, []);
     });
 
     test('/health reports a group that plays to no output', async (t) => {
@@ -197,8 +200,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.ok(recorder.output('tonearm.all'));
     });
 
-    // PulseAudio 16 could abort here (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
-    test('a stream moves at once to a group that is the default output and is made again, and the sound server survives this', async (t) => {
+    // Without `adjust_time=0` (group-modules.ts), PulseAudio 16 may abort in this test
+    // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+    test('if the default output is a group that is made again, a stream moves to the new group, and the sound server survives the move', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
       await until('the group is published', () => recorder.output('tonearm.all'));
       assert.equal(faultOf(await backend.handle({ do: 'default', output: 'tonearm.all' })), 'none');
@@ -215,7 +219,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
           'the stream plays to the group',
           () => recorder.client(playing.id)?.output === 'tonearm.all',
         );
-        await waitUntilPlaysAt(server, OUTPUTS);
+        await waitUntilGroupPlaysAt(server, OUTPUTS);
       }
       assert.ok(!recorder.published.some((line) => line.startsWith('connecting')), 'the server has died');
     });
@@ -224,7 +228,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
       await until('the group is published', () => recorder.output('tonearm.all'));
       await server.play({ sink: 'tonearm.all' });
-      await waitUntilPlaysAt(server, OUTPUTS);
+      await waitUntilGroupPlaysAt(server, OUTPUTS);
 
       await server.kill('SIGKILL');
       await until('the server is away', () => !recorder.isUp);
@@ -236,7 +240,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       const move = { do: 'move', client: `${playing.id}`, output: 'tonearm.all' } as const;
       assert.equal(faultOf(await backend.handle(move)), 'none');
-      await waitUntilPlaysAt(server, OUTPUTS);
+      await waitUntilGroupPlaysAt(server, OUTPUTS);
       assert.equal((await listGroupModules(server)).length, 1);
     });
   });

@@ -1,5 +1,5 @@
-// Tests inputs. Their records and commands are tested on real sound servers of both kinds. Ports, an ignored
-// command, the events of sources, and the bound on the number of inputs are tested without a real server.
+// Tests inputs. The first tests run on real sound servers of both kinds. The later tests have a scripted
+// server, or no server.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -40,7 +40,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return { server, recorder, mike, run, faultOfCommand };
     }
 
-    test('has a record until it goes; a monitor has none', async (t) => {
+    test('has a record until it goes, and a monitor has no record', async (t) => {
       const { server, recorder, mike, run } = await startWithMike(t);
       assert.deepEqual(
         recorder.inputs().map(({ name }) => name),
@@ -51,7 +51,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([muted, volume, balance, ports], [false, 1, 0, undefined]);
       assert.match(state, /idle|suspended/);
 
-      // PipeWire 1.4 announces nothing of a virtual input that has never been awake; a command wakes it.
+      // PipeWire 1.4 announces no change of a virtual input that has never been awake. A command wakes it.
       await run({ do: 'mute', target: MIKE, muted: false });
       await server.pactl('set-source-volume', 'mike', '40%');
       await until('the change is published', () => mike().volume === 0.4);
@@ -87,7 +87,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       }
     });
 
-    test('is not found by a command if it does not exist or is a monitor, and cannot be switched to a port if it has none', async (t) => {
+    test('is not found by a command if it does not exist or is a monitor, and cannot be switched to a port if it has no ports', async (t) => {
       const { faultOfCommand } = await startWithMike(t);
       assert.equal(
         await faultOfCommand({ do: 'mute', target: { kind: 'input', ref: 'none' } }),
@@ -111,24 +111,24 @@ test('an input no longer counts as left out when it is read again and there is r
 });
 
 // A command wakes an input only if `hasNotBeenAwake` returns true for the input (wake.ts).
-test('an input can be woken even if an awake input had its index before, and went without an event', () => {
+test('an input can be woken even if an earlier input with its index was awake and went without an event', () => {
   const { sources } = new SoundState();
   const mikes = Array.from({ length: SOURCES_MAX_RECORDS }, (_, index) => sourceInfo(index, `mike-${index}`));
   const leftOut = { ...sourceInfo(SOURCES_MAX_RECORDS, 'left-out'), state: RUNNING };
-  // There is no room for `left-out`, which is awake. The second list lacks it, so `asleep` can get its
-  // index.
+  // There is no room for `left-out`, which is awake. The second list lacks `left-out`, so its index is free
+  // for `asleep`.
   sources.replace([...mikes, leftOut], NONE_REMOVED);
   sources.replace(mikes.slice(1), NONE_REMOVED);
   sources.put({ ...sourceInfo(SOURCES_MAX_RECORDS, 'asleep'), state: SUSPENDED });
-  assert.ok(sources.hasNotBeenAwake(SOURCES_MAX_RECORDS), 'the index was that of an input that was left out');
+  assert.ok(sources.hasNotBeenAwake(SOURCES_MAX_RECORDS), 'an input that was left out had this index before');
 
   sources.put({ ...sourceInfo(1, 'mike-1'), state: RUNNING });
   assert.ok(!sources.hasNotBeenAwake(1));
   sources.put({ ...sourceInfo(1, 'another'), state: SUSPENDED });
-  assert.ok(sources.hasNotBeenAwake(1), 'the index was that of an input that was kept');
+  assert.ok(sources.hasNotBeenAwake(1), 'an input that was kept had this index before');
 });
 
-test('inputs beyond the limit have no record, and the log reports this once', () => {
+test('inputs beyond the first SOURCES_MAX_RECORDS have no record until earlier inputs have gone, and one line of the log reports this', () => {
   const recorder = new Recorder();
   const publisher = new SoundPublisher(recorder);
   const state = new SoundState();
@@ -172,15 +172,15 @@ test('only the first of two inputs with one name is the default', () => {
   ]);
 });
 
-test('the port of an input is switched, and a name that is none of its ports is refused', () => {
+test('the port of an input is switched, and a switch to a port that the input lacks is refused', () => {
   const state = new SoundState();
   const description = text(null);
   const priority = u32(0);
-  const isAvailable = u32(2);
+  const availability = u32(2);
   const availabilityGroup = text(null);
   const type = u32(0);
   const portBytes = (name: string) =>
-    [text(name), description, priority, isAvailable, availabilityGroup, type].flat();
+    [text(name), description, priority, availability, availabilityGroup, type].flat();
   const ports = [portBytes('line'), portBytes('front')];
   state.sources.put(sourceInfo(4, 'mike', { ports, activePort: 'line' }));
 
@@ -203,7 +203,7 @@ test('a command that sets the default input fails if the server accepts the comm
   assert.deepEqual(faultOf(await backend.handle({ do: 'default', input: 'line' })), 'refused');
 });
 
-test('an input that is not ready when it is announced is read with its next change', async (t) => {
+test('an input that cannot be read when it is announced is read again when it changes', async (t) => {
   const INDEX = 77;
   let isReady = false;
   const handler = ordinaryExcept({
@@ -232,8 +232,8 @@ test('a monitor that changes is not read', async (t) => {
 });
 
 test('an input that changes is read, even if an output names the input as its monitor', async (t) => {
-  // The only sink of the server names the source 0 as its monitor. PipeWire has such devices, which are an
-  // output and an input with one index.
+  // The only sink of the server names the source 0 as its monitor. In PipeWire one device can be both an
+  // output and an input, with the same index.
   const duplex = (raw: number) => source({ index: 0, name: 'duplex', volumes: volumes(raw, raw) });
   const { server, recorder } = await startOnScriptedServer(
     t,

@@ -1,5 +1,5 @@
-// Tests when the work of a keeper begins. group-keeper.test.ts and listen-keeper.test.ts test the keepers
-// themselves.
+// Tests when group-keeper.ts and listen-keeper.ts begin their work. group-keeper.test.ts and
+// listen-keeper.test.ts test the work itself.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ test('a refusal does not delay the work for a change that came before the refusa
 
   schedule.onChange();
   clock.advance(PAUSE_MS);
-  // The work takes a while. An output comes meanwhile, and then the server refuses something.
+  // While the work is under way, an output comes, and then the server refuses something.
   schedule.onChange();
   schedule.onRefusal();
   clock.advance(10_000);

@@ -1,4 +1,4 @@
-// Tests an output whose volume the sound server sets above the limit after a command. The server does so
+// Tests an output whose volume the sound server sets above its limit after a command. The server does so
 // because it has stored this volume for a port or a profile.
 
 import assert from 'node:assert/strict';
@@ -28,9 +28,9 @@ const PLUGGED_IN = 2;
 class Amplifier {
   volume = [HALF, QUARTER];
   profile = 'stereo';
-  /** How many more times the server restores its stored volume after a client has set another volume. */
+  /** How many more times the server restores its stored volume after the daemon has set another volume. */
   restoresLeft = 0;
-  /** The volumes that were set, in order. */
+  /** The volumes that the daemon has set, in order. */
   readonly setVolumes: (readonly number[])[] = [];
 
   readonly #sink = () =>
@@ -54,7 +54,7 @@ class Amplifier {
     return [head, profiles, text(this.profile), props(), u32(0)].flat();
   };
 
-  /** Sets the stored volume, and returns the event about it. */
+  /** Sets the output to its stored volume, and returns the event that announces the change. */
   restore(): Buffer {
     this.volume = [FULL, HALF];
     return event('sinkChange', 0);
@@ -83,7 +83,7 @@ class Amplifier {
   });
 }
 
-async function startNode(t: TestContext, restoresLeft = 0) {
+async function startWithAmplifier(t: TestContext, restoresLeft = 0) {
   const amplifier = Object.assign(new Amplifier(), { restoresLeft });
   return {
     amplifier,
@@ -99,8 +99,8 @@ const COMMANDS: readonly AudioCommand[] = [
 describe('an output whose stored volume is above its limit', DEADLINE, () => {
   for (const command of COMMANDS) {
     for (const restores of [0, 2]) {
-      test(`is set back after the command ${command.do}, and after each of ${restores} further restores by the server`, async (t) => {
-        const { amplifier, backend, recorder } = await startNode(t, restores);
+      test(`is set back to its limit after the command ${command.do}, and after each of ${restores} further restores by the server`, async (t) => {
+        const { amplifier, backend, recorder } = await startWithAmplifier(t, restores);
         assert.deepEqual(await backend.handle(command), { ok: true, value: {} });
 
         await until('the output is set back each time', () => amplifier.setVolumes.length === restores + 1);
@@ -113,11 +113,11 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
     }
   }
 
-  test('is not set back when others have set its volume', async (t) => {
-    const { amplifier, backend, recorder, server } = await startNode(t);
-    // No command came before this change, so the backend counts it as a change by others.
+  test('is not set back when another program has set its volume', async (t) => {
+    const { amplifier, backend, recorder, server } = await startWithAmplifier(t);
+    // No command came before this change, so the backend counts it as a change by another program.
     server.responder.send(amplifier.restore());
-    await until('the volume of others is published', () => recorder.output('living')?.volume === 1);
+    await until('the volume above the limit is published', () => recorder.output('living')?.volume === 1);
 
     // The server restores no volume after a mute, so the backend leaves the volume alone (limit-guard.ts).
     const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'living' }, muted: true };

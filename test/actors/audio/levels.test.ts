@@ -14,10 +14,10 @@ import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { sinkInfo, sinkInputInfo, sourceInfo } from './sound-records.js';
 
-function stateWith(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[]): SoundState {
+function stateWith(sinks: readonly SinkInfo[], sinkInputs: readonly SinkInputInfo[]): SoundState {
   const state = new SoundState();
   for (const sink of sinks) state.putSink(sink);
-  for (const input of inputs) state.putSinkInput(input);
+  for (const sinkInput of sinkInputs) state.putSinkInput(sinkInput);
   return state;
 }
 
@@ -31,22 +31,22 @@ describe('the playing outputs are listed', () => {
   const rows: readonly (readonly [
     what: string,
     sinks: readonly SinkInfo[],
-    inputs: readonly SinkInputInfo[],
+    sinkInputs: readonly SinkInputInfo[],
     expected: number[],
   ])[] = [
     ['in the order of the indices', BOTH, [NEWS, sinkInputInfo(8, 'Song', { sink: KITCHEN.index })], [1, 3]],
     ['without unknown outputs', [], [NEWS], []],
     ['without suspended outputs', [{ ...LIVING, state: SUSPENDED }, KITCHEN], [NEWS], []],
   ];
-  for (const [what, sinks, inputs, expected] of rows) {
+  for (const [what, sinks, sinkInputs, expected] of rows) {
     test(what, () => {
-      const indices = playingSinks(stateWith(sinks, inputs)).map(({ index }) => index);
+      const indices = playingSinks(stateWith(sinks, sinkInputs)).map(({ index }) => index);
       assert.deepEqual(indices, expected);
     });
   }
 });
 
-test('only a known output that plays has its measured level, and a known output that does not play has 0', () => {
+test('a known output has its measured level while it plays, else 0, and an unknown output has no level', () => {
   const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) => {
     const levels = { outputs: new Map(measured), inputs: new Map() };
     return levelText(currentLevels(stateWith([LIVING, KITCHEN], [NEWS]), new Set(), levels));
@@ -55,11 +55,11 @@ test('only a known output that plays has its measured level, and a known output 
   const levelsOfBoth = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
   // `kitchen` does not play, and no output has the index 9, so their measurements do not count.
   assert.equal(textOf([KITCHEN.index, [0.7]], [LIVING.index, [0.5, 0.25]], [UNKNOWN, [1]]), levelsOfBoth);
-  // `living` plays, but nothing has measured it.
+  // `living` plays, but nothing has measured it, so it has no level.
   assert.equal(textOf(), '{"outputs":[{"id":1,"peak":[0,0]}]}');
 });
 
-test('an input has its measured level while it is not suspended and others capture it, else none', () => {
+test('an input has its measured level while it is not suspended and another program captures it, else it has no level', () => {
   const state = stateWith([], []);
   const TURNTABLE = 5;
   const TELEVISION = 6;
@@ -67,7 +67,7 @@ test('an input has its measured level while it is not suspended and others captu
   state.sources.put(sourceInfo(TURNTABLE, 'turntable'));
   state.sources.put({ ...sourceInfo(TELEVISION, 'television'), state: SUSPENDED });
   const peaks = new Map([TURNTABLE, TELEVISION, UNKNOWN].map((index) => [index, [0.5, 0.25]]));
-  /** The levels while an application captures one input. */
+  /** Returns the levels while the program `app` captures the input `source`. */
   const textOf = (source: number, app: string, { corked } = { corked: false }) => {
     const captured = sourcesCapturedBy([{ source, corked, props: { 'application.name': app } }]);
     return levelText(currentLevels(state, captured, { outputs: new Map(), inputs: peaks }));
@@ -81,26 +81,26 @@ test('an input has its measured level while it is not suspended and others captu
 });
 
 describe('peaks', () => {
-  /** `values` are samples of two channels in turn. `peaks` has one peak for each channel. */
-  const rows: readonly (readonly [what: string, values: readonly number[], peaks: readonly number[]])[] = [
-    ['of several frames has the highest peak of each channel', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
-    ['is rounded to thousandths', [0.499_97, 0.000_49], [0.5, 0]],
-    ['beyond full scale is full scale', [1.5, Number.POSITIVE_INFINITY], [1, 1]],
-    ['of values that are not a number, or negative, is silence', [Number.NaN, -0.5], [0, 0]],
-    ['that is cut short is silent in the channels that it lacks', [0.5], [0.5, 0]],
+  /** `samples` belong to the first and the second channel in turn. `peaks` has one peak for each channel. */
+  const rows: readonly (readonly [what: string, samples: readonly number[], peaks: readonly number[]])[] = [
+    ['of several frames are the highest sample of each channel', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
+    ['are rounded to thousandths', [0.499_97, 0.000_49], [0.5, 0]],
+    ['with samples beyond full scale are 1', [1.5, Number.POSITIVE_INFINITY], [1, 1]],
+    ['with samples that are negative or not a number are 0', [Number.NaN, -0.5], [0, 0]],
+    ['that is cut short are 0 for the channels that it lacks', [0.5], [0.5, 0]],
   ];
-  for (const [what, values, peaks] of rows) {
-    test(`a fragment ${what}`, () => {
-      // The values begin at an odd offset, as they may in a chunk of the socket. One byte of an incomplete
-      // value follows them.
-      const bytes = Buffer.alloc(1 + 4 * values.length + 1);
-      for (const [index, value] of values.entries()) bytes.writeFloatLE(value, 1 + 4 * index);
+  for (const [what, samples, peaks] of rows) {
+    test(`the peaks of a fragment ${what}`, () => {
+      // The samples begin at an odd offset, as they may in a chunk of the socket. One byte of an incomplete
+      // sample follows them.
+      const bytes = Buffer.alloc(1 + 4 * samples.length + 1);
+      for (const [index, sample] of samples.entries()) bytes.writeFloatLE(sample, 1 + 4 * index);
       const channels = 2;
       assert.deepEqual(peaksOf(bytes.subarray(1), channels), peaks);
     });
   }
 
-  test('two fragments in a row become the louder level of each channel, or silence if the second is silent', () => {
+  test('the peaks of two successive fragments become the louder peak of each channel, or 0 if all peaks of the second fragment are 0', () => {
     assert.deepEqual(louderPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
     assert.deepEqual(louderPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
     assert.deepEqual(louderPeaks([0.5, 0.1], [0, 0]), [0, 0]);

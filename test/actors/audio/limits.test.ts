@@ -1,5 +1,5 @@
-// Tests that nothing bypasses the volume limit of an output: no filter that plays to it, no stream under
-// flat volumes, and no volume that the server restores by itself.
+// Tests that nothing bypasses the volume limit of an output: no filter that plays to it, no passthrough
+// stream, no other stream if the output has flat volumes, and no volume that the server restores by itself.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -38,8 +38,9 @@ const filter = (index: number, name: string, master: string, fields: Partial<Sin
   });
 
 /**
- * Outputs, filters and streams. `upper` plays to `echo`, and `echo` and `quiet` play to `card`. `card` has
- * the limit 0.5, `quiet` 0.2; `loud` and `free` have none. Only `card` and `free` have flat volumes.
+ * Outputs, filters and streams. The filter `upper` plays to the filter `echo`. The filters `echo` and `quiet`
+ * play to `card`. The configured limit of `card` is 0.5, and that of `quiet` is 0.2. The other outputs have
+ * no configured limit. Only `card` and `free` have flat volumes.
  */
 function stateWithFilters(): SoundState {
   const state = new SoundState({ volumeLimit: { card: 0.5, quiet: 0.2 }, outputs: {} });
@@ -74,7 +75,7 @@ test('a limit is rounded down to whole hundredths', () => {
 });
 
 describe('a filter', () => {
-  test('has the lowest of its own limit and the limits of all masters below it', () => {
+  test('has the lowest limit of itself, its master, the master of its master, and so on', () => {
     const state = stateWithFilters();
     assert.deepEqual(
       [CARD_SINK, ECHO, UPPER, QUIET, LOUD].map((sink) => limitOf(state, sink)),
@@ -102,7 +103,7 @@ describe('a filter', () => {
     const state = stateWithFilters();
     const echoStream = { ownerModule: moduleOfFilter(ECHO), client: undefined };
     state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: CARD_SINK }));
-    // `upper` plays to `echo`, so its limit depends on the stream of `echo`, too.
+    // `echo` plays by this stream. `upper` plays to `echo`, so the limit of `upper` depends on the stream.
     assert.equal(limitOf(state, UPPER), 0.5);
     state.takeChanged();
 
@@ -111,28 +112,28 @@ describe('a filter', () => {
     // `free` has no limit.
     assert.equal(limitOf(state, UPPER), undefined);
     // The stream may belong to any filter, so state.ts marks all filters as changed. The publisher updates
-    // outputs only if `haveServerOrSinksChanged` is true.
+    // the outputs if `haveServerOrSinksChanged` is true.
     const { sinks, haveServerOrSinksChanged } = state.takeChanged();
     assert.deepEqual([sinks, haveServerOrSinksChanged], [[ECHO, UPPER, QUIET], true]);
   });
 });
 
 describe('a command for a stream', () => {
-  /** The volume that the command sets, or the kind of a plan that sets none. */
+  /** The volume that the command sets, or the kind of its plan if the plan sets no volume. */
   const plannedVolume = (command: SoundCommand, state = stateWithFilters()) => {
     const plan = planCommand(state, command);
     return plan.kind === 'set' && 'volume' in plan.setting.args ? plan.setting.args.volume : plan.kind;
   };
   const stream = (ref: string) => ({ kind: 'client', ref }) as const;
 
-  test('raises the stream no higher than the limit of its output if this output has flat volumes, also through a filter', () => {
+  test('raises the stream no higher than the limit of its output if this output has flat volumes, even if the stream plays through a filter', () => {
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('News'), volume: 1 }), HALF);
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Music'), volume: 0.9 }), HALF);
     // The volume of `News` is at the limit already.
     assert.equal(plannedVolume({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
   });
 
-  test('has no limit if the output of the stream has none', () => {
+  test('has no limit if the output of the stream has no limit', () => {
     const state = stateWithFilters();
     state.putSinkInput(sinkInputInfo(TALK, 'Talk', { sink: FREE, volume: HALF }));
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Talk'), volume: 1 }, state), FULL);
@@ -173,7 +174,7 @@ describe('an output whose volume is above its limit after a command', () => {
   /** The indices of the sinks to set back now. */
   const takeIndices = (guard: LimitGuard): number[] => guard.takeSinks().map(({ index }) => index);
 
-  // The server may restore a volume for longer after a switch than after a move (limit-guard.ts).
+  // After the switch of a port or profile, the server may restore a volume for longer than after a move.
   for (const [setting, seconds] of [
     [PORT, 5],
     [PROFILE, 5],
@@ -187,7 +188,7 @@ describe('an output whose volume is above its limit after a command', () => {
       assert.deepEqual(takeIndices(guard), []);
       raiseToFull(state);
       assert.deepEqual(takeIndices(guard), [CARD_SINK]);
-      assert.deepEqual(takeIndices(guard), [], 'it is being set back');
+      assert.deepEqual(takeIndices(guard), [], 'the output is being set back already');
       guard.settle(CARD_SINK);
       reportEnd(SUCCEEDED);
 
@@ -196,11 +197,11 @@ describe('an output whose volume is above its limit after a command', () => {
       guard.settle(CARD_SINK);
 
       now = seconds * 1_000 + 1;
-      assert.deepEqual(takeIndices(guard), [], 'later the volume counts as set by others');
+      assert.deepEqual(takeIndices(guard), [], 'later the volume counts as set by another program');
     });
   }
 
-  test('is not set back after other commands, nor after a command that failed', () => {
+  test('is not set back after a command that unmutes it, nor after a failed switch of its port', () => {
     const state = stateWithFilters();
     const guard = new LimitGuard(state, stoppedClock);
     carryOut(guard, UNMUTE);
@@ -209,7 +210,7 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.deepEqual(guard.takeSinks(), []);
   });
 
-  test('is set back after a change of its port, but not after the move of a stream, if it was too loud before the command', () => {
+  test('is set back after a switch of its port, but not after the move of a stream, if its volume was above the limit before the command, too', () => {
     const state = stateWithFilters();
     raiseToFull(state);
     const guard = new LimitGuard(state, stoppedClock);
@@ -219,7 +220,7 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.equal(guard.takeSinks().length, 1);
   });
 
-  test('is set back a limited number of times where the server never reaches the limit', () => {
+  test('is set back several times, and then left alone, if its volume never gets down to the limit', () => {
     const state = stateWithFilters();
     const guard = new LimitGuard(state, stoppedClock);
     carryOut(guard, PORT);
@@ -233,7 +234,7 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.ok(times > 1, `it is set back ${times} times`);
   });
 
-  test('is set back after a command that was under way while many others came and ended', () => {
+  test('is set back after a command that was under way while many other commands began and ended', () => {
     const state = stateWithFilters();
     const guard = new LimitGuard(state, stoppedClock);
     /** More commands than the guard remembers (`WATCHES_MAX` of limit-guard.ts). */
@@ -269,13 +270,13 @@ describe('an output that appears after a switch of a profile, and whose volume t
   const OTHER_CARD = 8;
 
   interface SwitchCase {
-    /** How long after the reply to the switch the output appears. */
+    /** The time from the reply to the switch until the output appears. */
     readonly appearedAfterMs: number;
-    /** How long after the appearance the volume rises. */
+    /** The time from the appearance of the output until its volume rises. */
     readonly raisedAfterMs: number;
-    /** The card of the output; by default it is the card whose profile is switched. */
+    /** The card of the output. By default it is the card whose profile is switched. */
     readonly card?: number;
-    readonly hasSucceeded?: boolean;
+    readonly hasSwitchSucceeded?: boolean;
   }
 
   /** Returns the indices of the outputs that are set back after the volume has risen. */
@@ -283,7 +284,7 @@ describe('an output that appears after a switch of a profile, and whose volume t
     appearedAfterMs,
     raisedAfterMs,
     card = SOUND_CARD,
-    hasSucceeded = true,
+    hasSwitchSucceeded = true,
   }: SwitchCase): readonly number[] {
     let now = 0;
     const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
@@ -292,7 +293,7 @@ describe('an output that appears after a switch of a profile, and whose volume t
     guard.takeSinks();
     const setting: Setting = { command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'hdmi' } };
     const reportEnd = guard.watch(setting);
-    reportEnd(hasSucceeded);
+    reportEnd(hasSwitchSucceeded);
     now = appearedAfterMs;
     state.putSink(sinkInfo(NEW, 'new', { volume: HALF, card }));
     assert.deepEqual(guard.takeSinks(), []);
@@ -301,23 +302,23 @@ describe('an output that appears after a switch of a profile, and whose volume t
     return guard.takeSinks().map(({ index }) => index);
   }
 
-  test('is set back if it appeared within 30 s after the switch, and its volume rises within 5 s after that', () => {
+  test('is set back if it appeared within 30 s after the switch, and its volume rises within 5 s after it appeared', () => {
     assert.deepEqual(indicesToSetBack({ appearedAfterMs: 4_500, raisedAfterMs: 5_000 }), [NEW]);
     assert.deepEqual(indicesToSetBack({ appearedAfterMs: 30_000, raisedAfterMs: 5_000 }), [NEW]);
   });
 
-  test('is not set back if its volume rises more than 5 s after it appeared: others have set it then', () =>
+  test('is not set back if its volume rises more than 5 s after it appeared, because then another program has set the volume', () =>
     assert.deepEqual(indicesToSetBack({ appearedAfterMs: 4_500, raisedAfterMs: 5_001 }), []));
 
-  test('is not set back if it appeared more than 30 s after the switch, belongs to another card, or the switch has failed', () => {
+  test('is not set back if it appeared more than 30 s after the switch, if it belongs to another card, or if the switch has failed', () => {
     assert.deepEqual(indicesToSetBack({ appearedAfterMs: 30_001, raisedAfterMs: 500 }), []);
     const inTime = { appearedAfterMs: 4_500, raisedAfterMs: 1_000 };
     assert.deepEqual(indicesToSetBack({ ...inTime, card: OTHER_CARD }), []);
-    assert.deepEqual(indicesToSetBack({ ...inTime, hasSucceeded: false }), []);
+    assert.deepEqual(indicesToSetBack({ ...inTime, hasSwitchSucceeded: false }), []);
   });
 });
 
-const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
+const BLUETOOTH_FIELDS: Readonly<Record<string, Partial<SinkInfo>>> = {
   'by the property of PulseAudio': { props: { 'device.bus': 'bluetooth' } },
   'by the property of PipeWire': { props: { 'api.bluez5.address': 'AA:BB:CC:DD:EE:FF' } },
   'by its name': { name: 'bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink' },
@@ -339,7 +340,7 @@ describe('an output that appears, and whose volume then rises above its limit', 
     assert.deepEqual(
       guard.takeSinks(),
       [],
-      'the first output was there before, so others have set its volume',
+      'the first output was there before, so another program has set its volume',
     );
 
     state.putSink(sinkInfo(NEW, 'new', { volume: HALF, ...fields }));
@@ -350,12 +351,12 @@ describe('an output that appears, and whose volume then rises above its limit', 
     return guard.takeSinks().map(({ index }) => index);
   }
 
-  for (const [how, fields] of Object.entries(BLUETOOTH)) {
+  for (const [how, fields] of Object.entries(BLUETOOTH_FIELDS)) {
     test(`is set back if it is known ${how} as a Bluetooth device`, () =>
       assert.deepEqual(indicesToSetBack(fields, 500), [NEW]));
   }
 
-  test('is not set back if its volume rises more than a second after it appeared: others have set it then', () =>
+  test('is not set back if its volume rises more than a second after it appeared, because then another program has set the volume', () =>
     assert.deepEqual(indicesToSetBack({ props: { 'device.bus': 'bluetooth' } }, 1_001), []));
 
   test('is not set back if it is not a Bluetooth device', () =>

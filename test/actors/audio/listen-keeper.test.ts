@@ -1,6 +1,6 @@
-// Tests what the keeper does later if the sound server has refused something, or if an output goes right
-// after a command. The server is scripted, because a real one never refuses to list its modules, or to
-// unload one. listening.test.ts has real servers.
+// Tests listen-keeper.ts when the sound server refuses something, connects a loopback late or wrongly, or
+// loses an output right after a command. A function answers in place of a server, because a real server
+// never refuses to list modules, or to unload a module. listening.test.ts has real servers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -43,10 +43,10 @@ test('the loopback of a configured input is requested later if the server did no
   };
   const answerTo = (command: RequestName) => {
     requests.push(command);
-    const listRequests = requests.filter((request) => request === 'GET_MODULE_INFO_LIST').length;
-    const isFirstList = command === 'GET_MODULE_INFO_LIST' && listRequests === 1;
+    const moduleListRequests = requests.filter((request) => request === 'GET_MODULE_INFO_LIST').length;
+    const isFirstModuleList = command === 'GET_MODULE_INFO_LIST' && moduleListRequests === 1;
     // LOAD_MODULE is refused, too: the test needs only the request.
-    const isRefused = isFirstList || command === 'LOAD_MODULE';
+    const isRefused = isFirstModuleList || command === 'LOAD_MODULE';
     return isRefused ? { ok: false, error: REFUSED } : { ok: true, value: lists[command] ?? [] };
   };
 
@@ -60,18 +60,18 @@ test('the loopback of a configured input is requested later if the server did no
     readAgain: async () => undefined,
     setRemark: (text) => void remarks.push(text),
   });
-  const pass = async (ms: number): Promise<void> => {
+  const passTime = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await setImmediate();
   };
 
   // The keeper works 1 s after a change, and 5 s after a refusal (keeper-schedule.ts).
   keeper.onChange();
-  await pass(1_000);
+  await passTime(1_000);
   assert.equal(requests.includes('LOAD_MODULE'), false);
   assert.match(String(remarks.at(-1)), /does not list its modules/);
 
-  await pass(5_000);
+  await passTime(5_000);
   assert.equal(requests.includes('LOAD_MODULE'), true);
   assert.match(String(remarks.at(-1)), /cannot be heard at "living"/);
 
@@ -86,9 +86,9 @@ const MISSING_INDEX = 99;
 const FIRST_MODULE_INDEX = 7;
 
 /**
- * A keeper on a sound server that connects all loopbacks to the sink with the index `connectedSink`, which
- * the test may change. The server refuses to unload modules until the test changes `refusesToUnload`.
- * `loadedArgument` is the argument of a loopback that is there at first.
+ * Starts a keeper. Its sound server connects all loopbacks to the sink with the index `connectedSink`. The
+ * test may change this index later. The server refuses to unload modules until the test changes
+ * `refusesToUnload`. `loadedArgument` is the argument of a loopback that is there at first.
  */
 function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loadedArgument?: string) {
   const clock = new ManualClock();
@@ -106,20 +106,20 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
     modules,
     sinks,
     connectedSink,
-    loads: 0,
-    lists: 0,
+    loadCount: 0,
+    listCount: 0,
   };
   const load = (argument: string): ModuleInfo => {
-    const index = FIRST_MODULE_INDEX + modules.length;
+    const index = FIRST_MODULE_INDEX + server.loadCount;
     const module = { index, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
     modules.push(module);
-    server.loads += 1;
+    server.loadCount += 1;
     return module;
   };
   if (loadedArgument !== undefined) load(loadedArgument);
   /** Returns the value of the answer. Undefined stands for a refusal. */
   const answerTo = (command: RequestName, args: Partial<RequestArgs<'LOAD_MODULE' | 'UNLOAD_MODULE'>>) => {
-    if (command.endsWith('_LIST')) server.lists += 1;
+    if (command.endsWith('_LIST')) server.listCount += 1;
     if (command === 'GET_SINK_INFO_LIST') return server.sinks;
     if (command === 'GET_SOURCE_INFO_LIST') return sources;
     if (command === 'GET_MODULE_INFO_LIST') return [...modules];
@@ -129,7 +129,8 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
       return modules.map(({ index }) => ({ ownerModule: index, source: MIKE_INDEX }));
     const position = modules.findIndex(({ index }) => 'index' in args && index === args.index);
     if (command === 'GET_MODULE_INFO') return modules[position];
-    if (command === 'UNLOAD_MODULE') return server.refusesToUnload ? undefined : modules.splice(position, 1);
+    const isUnloadRefused = server.refusesToUnload || position < 0;
+    if (command === 'UNLOAD_MODULE') return isUnloadRefused ? undefined : modules.splice(position, 1);
     assert.equal(command, 'LOAD_MODULE');
     if (server.refusesToLoad) return undefined;
     return load('argument' in args ? String(args.argument) : '');
@@ -148,19 +149,22 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
     readAgain: async () => undefined,
     setRemark: (text: string | undefined) => void remarks.push(text),
   };
-  const pass = async (ms: number): Promise<void> => {
+  const passTime = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await setImmediate();
   };
-  return { keeper: new ListenKeeper(context), server, pass, context, remarks };
+  return { keeper: new ListenKeeper(context), server, passTime, context, remarks };
 }
 
 /** How long a loopback may take to connect (listen-keeper.ts). */
 const CONNECT_MAX_MS = 5_000;
 
-/** Sends the command to listen, and lets the time pass. The loopback connects after `connectsAfterMs`. */
+/**
+ * Sends the command to listen, and advances the clock until the answer comes. The loopback connects after
+ * `connectsAfterMs`.
+ */
 async function listenToSlowLoopback(connectsAfterMs: number) {
-  const { keeper, server, pass, context } = startKeeper({}, MISSING_INDEX);
+  const { keeper, server, passTime, context } = startKeeper({}, MISSING_INDEX);
   server.refusesToUnload = false;
   const { clock } = context;
   let answeredAfterMs: number | undefined;
@@ -171,20 +175,20 @@ async function listenToSlowLoopback(connectsAfterMs: number) {
   clock.after(connectsAfterMs, () => {
     server.connectedSink = LIVING_INDEX;
   });
-  while (answeredAfterMs === undefined && clock.monotonic() < TIMING.commandMs) await pass(10);
+  while (answeredAfterMs === undefined && clock.monotonic() < TIMING.commandMs) await passTime(10);
   const answer = await answered;
   keeper.end();
   return { answer, answeredAfterMs, server };
 }
 
-test('an input is heard by a loopback that takes seconds to connect, and the keeper requests few lists meanwhile', async () => {
+test('a command to listen succeeds if its loopback takes seconds to connect, and the keeper requests few lists meanwhile', async () => {
   const { answer, server } = await listenToSlowLoopback(4_000);
   assert.ok(answer.ok);
   assert.equal(server.modules.length, 1);
   const LISTS_PER_READING = 5;
-  // In 4 s there are about eleven readings: five in the first second, and two in each later one.
+  // In 4 s there are about eleven readings: five in the first second, and two in each later second.
   const READINGS_MAX = 20;
-  assert.ok(server.lists < LISTS_PER_READING * READINGS_MAX, `${server.lists} lists`);
+  assert.ok(server.listCount < LISTS_PER_READING * READINGS_MAX, `${server.listCount} lists`);
 });
 
 test('a command to listen is refused in time if its loopback does not connect, and the loopback is unloaded', async () => {
@@ -196,14 +200,14 @@ test('a command to listen is refused in time if its loopback does not connect, a
 });
 
 test('a loopback that has connected to another output and could not be unloaded is unloaded later', async () => {
-  const { keeper, server, pass } = startKeeper({}, KITCHEN_INDEX);
+  const { keeper, server, passTime } = startKeeper({}, KITCHEN_INDEX);
 
   const answer = await keeper.listen('mike', 'living');
   assert.ok(!answer.ok && answer.error.fault === 'refused');
   assert.equal(server.modules.length, 1);
 
   server.refusesToUnload = false;
-  await pass(10_000);
+  await passTime(10_000);
   assert.equal(server.modules.length, 0);
   keeper.end();
 });
@@ -238,7 +242,7 @@ test('a loopback that could not be unloaded before the connection ended is unloa
 });
 
 test('an input is not heard again when its output comes back, even if the output went right after the command to listen', async () => {
-  const { keeper, server, pass } = startKeeper({}, LIVING_INDEX);
+  const { keeper, server, passTime } = startKeeper({}, LIVING_INDEX);
   const { sinks } = server;
   const answer = await keeper.listen('mike', 'living');
   assert.ok(answer.ok);
@@ -248,56 +252,56 @@ test('an input is not heard again when its output comes back, even if the output
   server.sinks = [];
   server.modules.length = 0;
   keeper.onChange();
-  await pass(1_000);
+  await passTime(1_000);
 
   server.sinks = sinks;
   keeper.onChange();
-  await pass(1_000);
+  await passTime(1_000);
   assert.equal(server.modules.length, 0);
   keeper.end();
 });
 
 test('a loopback that always connects to another output is tried five times, and then at most once a minute', async () => {
-  const { keeper, server, pass, context } = startKeeper({ mike: 'living' }, KITCHEN_INDEX);
+  const { keeper, server, passTime, context } = startKeeper({ mike: 'living' }, KITCHEN_INDEX);
   server.refusesToUnload = false;
-  /** There is a reading each second, because the streams of a new loopback cause readings. */
+  /** Reports a reading to the keeper each second, because a new loopback causes readings on a real server. */
   const passMinutes = async (minutes: number): Promise<void> => {
     for (let second = 0; second < 60 * minutes; second += 1) {
       keeper.onChange();
-      await pass(1_000);
+      await passTime(1_000);
     }
   };
   await passMinutes(1);
-  assert.equal(server.loads, 5);
+  assert.equal(server.loadCount, 5);
   await passMinutes(10);
-  const laterLoads = server.loads - 5;
+  const laterLoads = server.loadCount - 5;
   assert.ok(laterLoads > 0 && laterLoads <= 10, `${laterLoads} later tries`);
 
-  const loadsBefore = server.loads;
+  const loadsBefore = server.loadCount;
   context.state.putSink(sinkInfo(KITCHEN_INDEX + 1, 'attic'));
   keeper.onChange();
-  await pass(1_000);
-  assert.equal(server.loads, loadsBefore + 1, 'a new output brings a try at once');
+  await passTime(1_000);
+  assert.equal(server.loadCount, loadsBefore + 1, 'a new output brings a try at once');
   keeper.end();
 });
 
-/** The argument of a loopback that a daemon has made for its configuration, with this latency. */
+/** Returns the argument of a configured loopback with this latency. The loopback plays `mike` at `living`. */
 const argumentWithLatency = (latencyMs: number): string =>
   loopbackArgument({ input: 'mike', output: 'living', origin: 'configuration' }, 'mike', latencyMs);
 
-test('while a loopback with an earlier latency cannot be unloaded, no second loopback is made beside it', async () => {
+test('while a loopback with the latency of an earlier configuration cannot be unloaded, no second loopback is made beside it', async () => {
   const loadedArgument = argumentWithLatency(3 * LATENCY_MS);
-  const { keeper, server, pass } = startKeeper({ mike: 'living' }, LIVING_INDEX, loadedArgument);
+  const { keeper, server, passTime } = startKeeper({ mike: 'living' }, LIVING_INDEX, loadedArgument);
 
   keeper.onChange();
-  await pass(1_000);
+  await passTime(1_000);
   assert.deepEqual(
     server.modules.map(({ argument }) => argument),
     [loadedArgument],
   );
 
   server.refusesToUnload = false;
-  await pass(5_000);
+  await passTime(5_000);
   assert.equal(server.modules.length, 1);
   assert.match(String(server.modules[0]?.argument), new RegExp(`latency_msec=${LATENCY_MS} `));
   keeper.end();
@@ -307,22 +311,22 @@ for (const { where, connectedSink } of [
   { where: 'to no output', connectedSink: MISSING_INDEX },
   { where: 'to another output', connectedSink: KITCHEN_INDEX },
 ]) {
-  test(`a client's loopback from an earlier daemon is unloaded, and not made again, if it is connected ${where}`, async () => {
+  test(`a loopback that an earlier daemon made for a command is unloaded, and not made again, if it is connected ${where}`, async () => {
     const pair = { input: 'mike', output: 'living', origin: 'command' } as const;
     const loadedArgument = loopbackArgument(pair, 'mike', LATENCY_MS);
-    const { keeper, server, pass } = startKeeper({}, connectedSink, loadedArgument);
+    const { keeper, server, passTime } = startKeeper({}, connectedSink, loadedArgument);
     server.refusesToUnload = false;
-    const loadsBefore = server.loads;
+    const loadsBefore = server.loadCount;
 
     keeper.onChange();
-    await pass(1_000);
-    assert.deepEqual([server.modules.length, server.loads], [0, loadsBefore]);
+    await passTime(1_000);
+    assert.deepEqual([server.modules.length, server.loadCount], [0, loadsBefore]);
     keeper.end();
   });
 }
 
-test('a command to listen is refused while an earlier loopback of the pair cannot be unloaded', async () => {
-  // The loopback is made for `living` but plays at the kitchen, so the command must unload it first.
+test('a command to listen is refused while an earlier loopback of the same input and output cannot be unloaded', async () => {
+  // The loopback was made for `living`, but plays at `kitchen`, so the command must unload it first.
   const loadedArgument = argumentWithLatency(LATENCY_MS);
   const { keeper, server } = startKeeper({ mike: 'living' }, KITCHEN_INDEX, loadedArgument);
 
@@ -333,23 +337,23 @@ test('a command to listen is refused while an earlier loopback of the pair canno
   keeper.end();
 });
 
-for (const { what, command } of [
-  { what: 'stopped the pair', command: (keeper: ListenKeeper) => keeper.stop('mike', 'living') },
-  { what: 'begun the pair', command: (keeper: ListenKeeper) => keeper.listen('mike', 'living') },
+for (const { name, command } of [
+  { name: 'stop-listen', command: (keeper: ListenKeeper) => keeper.stop('mike', 'living') },
+  { name: 'listen', command: (keeper: ListenKeeper) => keeper.listen('mike', 'living') },
 ]) {
-  test(`the remark that an input cannot be heard goes after a client has ${what}`, async () => {
-    const { keeper, server, pass, remarks } = startKeeper({ mike: 'living' }, LIVING_INDEX);
+  test(`the remark in /health that an input cannot be heard is removed after the command ${name}`, async () => {
+    const { keeper, server, passTime, remarks } = startKeeper({ mike: 'living' }, LIVING_INDEX);
     server.refusesToLoad = true;
     keeper.onChange();
-    await pass(1_000);
-    // Four more tries follow. After the fifth, the keeper waits a minute, so no further try can remove the
-    // remark.
-    for (let tries = 1; tries < 5; tries += 1) await pass(5_000);
+    await passTime(1_000);
+    // Four more tries follow. After the fifth try, the keeper does not try again by itself, so only the
+    // command can remove the remark.
+    for (let tries = 1; tries < 5; tries += 1) await passTime(5_000);
     assert.match(String(remarks.at(-1)), /cannot be heard/);
 
     server.refusesToLoad = false;
     assert.ok((await command(keeper)).ok);
-    await pass(1_000);
+    await passTime(1_000);
     assert.equal(remarks.at(-1), undefined);
     keeper.end();
   });

@@ -1,4 +1,5 @@
-// Tests which loopbacks are loaded and unloaded, from the desired pairs and the modules of the sound server.
+// Tests which loopbacks are made and unloaded for the desired pairs, and which pairs end. A pair is an input
+// and an output at which the input is to be heard.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -81,7 +82,7 @@ const ROWS: readonly (readonly [
   ...steps: string[],
 ])[] = [
   ['a missing loopback is made', [MIKE], observedLoopbacks(), 'make mike living'],
-  ['a right loopback stays', [MIKE], observedLoopbacks({ pair: MIKE })],
+  ['a loopback that is as desired stays', [MIKE], observedLoopbacks({ pair: MIKE })],
   [
     'the second loopback of a pair is unloaded',
     [MIKE],
@@ -91,7 +92,7 @@ const ROWS: readonly (readonly [
   // The pair of this loopback is neither desired nor ended here, so the loopback may be another tonearm's.
   ['a loopback of another tonearm stays', [], observedLoopbacks({ pair: MIKE })],
   [
-    'a loopback that plays elsewhere is made anew',
+    'a loopback that plays to another output is made anew',
     [MIKE],
     observedLoopbacks({ pair: MIKE, sink: KITCHEN_INDEX }),
     'unload 0',
@@ -112,7 +113,7 @@ const ROWS: readonly (readonly [
     'make mike living',
   ],
   [
-    'a loopback with another latency than the configuration has now is made anew',
+    'a loopback whose latency is not the configured one is made anew',
     [MIKE],
     observedLoopbacks({ pair: MIKE, latencyMs: 300 }),
     'unload 0',
@@ -126,8 +127,8 @@ const ROWS: readonly (readonly [
     'unload 0',
     'make mike living',
   ],
-  ['a pair without its input waits', [pair('phono', 'living')], observedLoopbacks()],
-  ['a pair without its output waits', [pair('mike', 'attic')], observedLoopbacks()],
+  ['a pair whose input is missing waits', [pair('phono', 'living')], observedLoopbacks()],
+  ['a pair whose output is missing waits', [pair('mike', 'attic')], observedLoopbacks()],
   [
     'a loopback whose output no longer exists is unloaded, and its pair waits',
     [pair('mike', 'attic')],
@@ -136,7 +137,7 @@ const ROWS: readonly (readonly [
   ],
   ['a loopback of another program stays', [], observedLoopbacks({ pair: MIKE, argument: FOREIGN_ARGUMENT })],
   [
-    'a loopback of another program does not count as ours',
+    'a loopback of another program does not count as a loopback of the pair',
     [MIKE],
     observedLoopbacks({ pair: MIKE, argument: FOREIGN_ARGUMENT }),
     'make mike living',
@@ -145,7 +146,7 @@ const ROWS: readonly (readonly [
 for (const [what, desired, observed, ...steps] of ROWS)
   test(what, () => assert.deepEqual(stepTexts(desired, NONE_ENDED, observed), steps));
 
-test('the loopback of a pair that has ended is unloaded, and that of another tonearm stays', () => {
+test('the loopback of a pair that has ended is unloaded, and the loopback of another tonearm stays', () => {
   const ended = [MIKE];
   const observed = observedLoopbacks({ pair: MIKE }, { pair: pair('line', 'living') });
   assert.deepEqual(stepTexts([], ended, observed), ['unload 0']);
@@ -188,7 +189,7 @@ test('a restart of the daemon keeps PAIRS_MAX pairs of commands, even if the fir
   assert.deepEqual(pairs.ended, []);
 });
 
-test('a pair of a command ends if its output is away when the daemon starts, though its loopback is left', () => {
+test('a pair of a command ends if its output is away when the daemon starts, though its loopback is still there', () => {
   const inAttic = pair('mike', 'attic');
   const pairs = new ListenPairs({});
   pairs.observe(observedLoopbacks({ pair: inAttic, sink: 'nowhere' }));
@@ -196,14 +197,14 @@ test('a pair of a command ends if its output is away when the daemon starts, tho
   assert.deepEqual(pairs.ended, [inAttic]);
 });
 
-test('a configured pair waits if its output is away when the daemon starts, though its loopback is left', () => {
+test('a configured pair waits if its output is away when the daemon starts, though its loopback is still there', () => {
   const pairs = new ListenPairs({ mike: 'attic' });
   pairs.observe(observedLoopbacks({ pair: pair('mike', 'attic', 'configuration'), sink: 'nowhere' }));
   assert.equal(pairs.desired.length, 1);
   assert.deepEqual(pairs.ended, []);
 });
 
-test('a pair of a command ends if its output goes while the daemon is not connected, though its loopback is left', () => {
+test('a pair of a command ends if its output goes while the daemon is not connected, though its loopback is still there', () => {
   const pairs = new ListenPairs({});
   pairs.observe(observedLoopbacks({ pair: MIKE }));
   // A new connection begins.
@@ -217,7 +218,7 @@ test('a pair of a command ends if its output goes and comes back while the daemo
   const pairs = new ListenPairs({});
   pairs.observe(observedLoopbacks({ pair: MIKE }));
   pairs.forgetIndices();
-  // The output is back. Only the loopback shows that it was away, because it is not connected any more.
+  // The output is back. The loopback still plays to no output. Only this shows that the output was away.
   pairs.observe(observedLoopbacks({ pair: MIKE, sink: 'nowhere' }));
   assert.deepEqual(pairs.desired, []);
   assert.deepEqual(pairs.ended, [MIKE]);
@@ -244,7 +245,7 @@ test('a pair of a command ends when its output goes, but not when the sound serv
   );
 });
 
-test('a pair of a command ends when its output has a new index, because the output was removed in between', () => {
+test('a pair of a command ends when its output has a new index, because the output was removed and added meanwhile', () => {
   const pairs = new ListenPairs({});
   pairs.add(MIKE, UNKNOWN_INDICES);
   pairs.observe(observedLoopbacks());

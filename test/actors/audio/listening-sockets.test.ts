@@ -1,5 +1,5 @@
 // Tests which TCP sockets are found for the process that serves a Unix socket. The first two tests serve a
-// Unix socket themselves, so they look for their own process. The last test has a table with invented rows.
+// Unix socket, so the process to find is their own. The last test has a table with invented rows.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -48,14 +48,14 @@ test('no process is found for a Unix socket to which nobody is connected, or whi
   assert.equal(await listeningSockets(join(path, 'missing')), undefined);
 });
 
-/** The kernel's number for a socket that listens, and for one that is connected. */
+/** The kernel's numbers for two states of a TCP socket. */
 const LISTENING = '0A';
 const CONNECTED = '01';
 
 /**
  * A line of /proc/net/tcp or tcp6. `local` is an address and a port in hexadecimal. The address is in the
- * machine's byte order: `0100007F:1269` is 127.0.0.1 at port 4713. An
- * address of IPv6 has four such groups of four bytes.
+ * machine's byte order: `0100007F:1269` is 127.0.0.1 at port 4713. An address of IPv6 has four groups of four
+ * bytes, and the bytes of each group are in this order.
  */
 const tableRow = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0`;
@@ -72,7 +72,7 @@ test('the listening sockets of the process are read from a table of the kernel',
     'nonsense',
     '',
   ].join('\n');
-  // The socket 14 belongs to another process.
+  // The socket with the inode 14 belongs to another process.
   const inodesOfProcess = new Set(['11', '12', '13', '15', '16']);
   assert.deepEqual(listeningSocketsIn(table, inodesOfProcess), [
     { address: '127.0.0.1', port: 4713 },

@@ -1,5 +1,6 @@
-// Tests inputs that are heard, on real sound servers of both kinds. Our loopbacks are made, found again,
-// made again, and removed. The loopbacks of other programs stay.
+// Tests on real sound servers of both kinds that inputs are heard at outputs. An input is heard through a
+// loopback, which is a module of the sound server. The daemon makes, finds again, makes again and removes its
+// own loopbacks. The loopbacks of other programs stay.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -20,12 +21,12 @@ function startDaemon(t: TestContext, server: SoundServer, settings: Partial<Audi
   return {
     backend,
     recorder,
-    /** Resolves with the fault that answers the command; `none` if it is accepted. */
+    /** Resolves with the fault that answers the command, or with `none` if the command is accepted. */
     listen: (output: string, input = 'mike') => faultOfCommand({ do: 'listen', input, output }),
-    /** Like `listen`. Without an output, the input is stopped at all outputs. */
+    /** Resolves like `listen`. Without `output`, the input is no longer heard at any output. */
     stop: (output?: string, input = 'mike') =>
       faultOfCommand({ do: 'stop-listen', input, ...(output !== undefined && { output }) }),
-    /** The outputs at which the input is heard, as its record has them. */
+    /** The outputs at which `mike` is heard, according to its record. */
     outputsOfMike: () => recorder.input('mike')?.listen ?? [],
   };
 }
@@ -41,7 +42,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return { server, ...daemon };
     }
 
-    test('an input is heard once at each output until a client stops it, and its stream has its name', async (t) => {
+    test('an input is heard through one loopback at each output until a command ends the listening, and the stream of the loopback is named after the input', async (t) => {
       const { server, recorder, listen, stop, outputsOfMike } = await startWithInput(t);
       assert.equal(await listen('living'), 'none');
       assert.deepEqual(outputsOfMike(), ['living'], 'the record has the output before the answer');
@@ -81,7 +82,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await loopbacks(server)).length, 1);
 
       const next = startDaemon(t, server);
-      await until('the next daemon publishes the output', () => next.outputsOfMike().length === 1);
+      await until('the record of the next daemon has the output', () => next.outputsOfMike().length === 1);
       assert.equal(await next.listen('living'), 'none');
       assert.equal((await loopbacks(server)).length, 1);
       assert.equal(await next.stop(), 'none');
@@ -97,26 +98,26 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual(await loopbacks(server), []);
 
       await server.addInput('mike');
-      await until('it is heard again', () => outputsOfMike().length === 1);
+      await until('the input is heard again', () => outputsOfMike().length === 1);
       assert.equal((await loopbacks(server)).length, 1);
     });
 
-    test('an input is heard without a command where the configuration says so, also when its output comes back', async (t) => {
+    test('a configured input is heard without a command, also after its output has come back', async (t) => {
       const { server, outputsOfMike, stop } = await startWithInput(t, { listen: { mike: 'attic' } });
       await server.addSink('attic');
-      await until('it is heard', () => outputsOfMike().length === 1);
+      await until('the input is heard', () => outputsOfMike().length === 1);
 
       await server.removeSink('attic');
       await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
       await server.addSink('attic');
-      await until('it is heard again', () => outputsOfMike().length === 1);
+      await until('the input is heard again', () => outputsOfMike().length === 1);
       assert.equal(await stop('attic'), 'none');
       assert.deepEqual(await loopbacks(server), []);
     });
 
     test('an input is no longer heard when the configuration does not name it any more', async (t) => {
       const { server, backend, outputsOfMike } = await startWithInput(t, { listen: { mike: 'living' } });
-      await until('it is heard', () => outputsOfMike().length === 1);
+      await until('the input is heard', () => outputsOfMike().length === 1);
       await backend.stop();
       startDaemon(t, server);
       await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
@@ -126,7 +127,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const { server, backend, outputsOfMike, listen, stop } = await startWithInput(t, {
         listen: { mike: 'living' },
       });
-      await until('it is heard', () => outputsOfMike().length === 1);
+      await until('the input is heard', () => outputsOfMike().length === 1);
       assert.equal(await stop('living'), 'none');
       assert.equal(await listen('living'), 'none');
       const [loopback = ''] = await loopbacks(server);
@@ -138,12 +139,12 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
     });
 
-    test('an input is no longer heard after its output has gone, not even when this output comes back', async (t) => {
+    test('the listening that a command has begun ends when its output goes, and does not begin again when the output comes back', async (t) => {
       const { server, listen, outputsOfMike } = await startWithInput(t);
       await server.addSink('attic');
       // The command is refused, and tried again, until the daemon knows the attic.
       await until('the attic is known', async () => (await listen('attic')) === 'none');
-      await until('it is heard', () => outputsOfMike().length === 1);
+      await until('the input is heard', () => outputsOfMike().length === 1);
       assert.equal(await listen('living'), 'none');
 
       await server.removeSink('attic');
@@ -156,11 +157,11 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const [moduleIndex = ''] = remaining.split('\t');
       await server.pactl('unload-module', moduleIndex);
       await until('the loopback is made again', async () => (await loopbacks(server)).length > 0);
-      await until('its output is published', () => outputsOfMike().join() === 'living');
+      await until('the record of the input has the output', () => outputsOfMike().join() === 'living');
       assert.equal((await loopbacks(server)).length, 1);
     });
 
-    test('the loopback of another program stays when a client stops the same input', async (t) => {
+    test('the loopback of another program stays when a command ends the listening to the same input', async (t) => {
       const { server, recorder, listen, stop, outputsOfMike } = await startWithInput(t);
       await server.pactl('load-module', 'module-loopback', 'source=mike', 'sink=kitchen', 'latency_msec=200');
       await until('the stream is published', () => recorder.clients().length === 1);
@@ -168,8 +169,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(foreignStream?.input, undefined, 'only a loopback of tonearm names its input');
 
       assert.equal(await listen('kitchen'), 'none');
-      await until('it is heard twice', () => recorder.clients().length === 2);
-      await until('our loopback is published', () => outputsOfMike().join() === 'kitchen');
+      await until('the streams of both loopbacks are published', () => recorder.clients().length === 2);
+      await until('the record of the input has the output', () => outputsOfMike().join() === 'kitchen');
 
       assert.equal(await stop(), 'none');
       const [foreign = '', ...others] = await loopbacks(server);
@@ -177,8 +178,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual(others, []);
     });
 
-    // The daemon decides this limit, whatever the server. PipeWire 1.4.2 may crash while it makes so many
-    // loopbacks (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+    // One kind of server is enough here, because the daemon enforces this limit. PipeWire 1.4.2 may crash
+    // while it makes these outputs and loopbacks (docs/development/what-we-learnt.md, "PulseAudio and
+    // PipeWire").
     if (kind === 'pulseaudio')
       test('an input is heard at eight outputs at most', async (t) => {
         const { server, recorder, listen } = await startWithInput(t);

@@ -1,5 +1,5 @@
-// Tests meters against a scripted server that refuses, ends a stream, stays silent, or has more outputs than
-// are measured. test/contract/audio-level.test.ts has real servers.
+// Tests meters on a scripted server. This server refuses or ends a meter, closes its connection, answers late
+// or never, or has more outputs than are measured. test/contract/audio-level.test.ts has real servers.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -22,34 +22,34 @@ import {
 /** All tests of this file together must end within this time, so that a test that never ends fails. */
 const DEADLINE = { timeout: 120_000 };
 const NO_TAG = 0xffffffff;
-/** The number of the connection with the meters; that with the records has 0. */
+/** The number of the connection with the meters. The connection with the records has the number 0. */
 const METER_CONNECTION = 1;
 const METER_STREAM = 4;
 
 async function startWithMeters(t: TestContext, handler: Handler, timing: Partial<Timing> = {}) {
   const started = await startOnScriptedServer(t, handler, { timing });
-  /** The number of requested meters. */
-  const requested = () => started.server.count(COMMAND.createRecordStream);
-  return { ...started, requested, lastLevel: () => started.recorder.levels.at(-1) };
+  /** The number of requests for a meter. */
+  const meterRequests = () => started.server.count(COMMAND.createRecordStream);
+  return { ...started, meterRequests, lastLevel: () => started.recorder.levels.at(-1) };
 }
 
 const grantMeter: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture(METER_STREAM));
-/** The ordinary server, except that `answerCapture` answers the start of a meter. */
-const withCaptures = (answerCapture: Handler) =>
-  ordinaryExcept({ [COMMAND.createRecordStream]: answerCapture });
+/** The ordinary server, except that `answerMeter` answers the request for a meter. */
+const ordinaryExceptMeters = (answerMeter: Handler) =>
+  ordinaryExcept({ [COMMAND.createRecordStream]: answerMeter });
 
 const levelsOfOutput0 = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
 const NO_LEVELS = '{"outputs":[]}';
 
-/** Starts a backend whose levels are watched, and waits until it has published 0.5 and 0.25. */
+/** Starts a backend whose levels are watched, and waits until it has published the peaks 0.5 and 0.25. */
 async function startPublishing(t: TestContext) {
-  const started = await startWithMeters(t, withCaptures(grantMeter));
-  const { server, backend, recorder, requested, lastLevel } = started;
+  const started = await startWithMeters(t, ordinaryExceptMeters(grantMeter));
+  const { server, backend, recorder, meterRequests, lastLevel } = started;
   assert.equal(server.connections(), 1, 'unwatched levels need no connection for meters');
   assert.deepEqual(recorder.levels, []);
 
   backend.watchLevels(true);
-  await until('the meter is opened', () => requested() === 1);
+  await until('the meter is opened', () => meterRequests() === 1);
   server.responder.send(peaks(METER_STREAM, 0.5, 0.25), METER_CONNECTION);
   await until('the level is published', () => lastLevel() === levelsOfOutput0(0.5, 0.25));
   return started;
@@ -63,15 +63,16 @@ async function readAgain(server: ScriptedServer): Promise<void> {
 }
 
 describe('a meter', DEADLINE, () => {
-  test('publishes only levels that changed, but all levels when a client begins to listen', async (t) => {
-    const { server, backend, recorder, lastLevel } = await startWithMeters(t, withCaptures(grantMeter));
+  test('publishes its level only when the level has changed, or when somebody new watches the levels', async (t) => {
+    const handler = ordinaryExceptMeters(grantMeter);
+    const { server, backend, recorder, lastLevel } = await startWithMeters(t, handler);
     backend.watchLevels(true);
     await until('the meter is opened', () => server.connections() === 2);
 
     // All these fragments are silent, so one level is published for all of them.
     const fragments = Buffer.concat(Array.from({ length: 50 }, () => peaks(METER_STREAM, 0, 0)));
     let sent = 0;
-    await until('the level is 0, and 20 bursts of fragments are sent', () => {
+    await until('more than 20 bursts of fragments are sent, and the level is 0', () => {
       server.responder.send(fragments, METER_CONNECTION);
       sent += 1;
       return sent > 20 && lastLevel() === levelsOfOutput0(0, 0);
@@ -80,13 +81,13 @@ describe('a meter', DEADLINE, () => {
     server.responder.send(peaks(METER_STREAM, 0.5, 0.5), METER_CONNECTION);
     await until('the level is 0.5', () => lastLevel() === levelsOfOutput0(0.5, 0.5));
     assert.deepEqual(recorder.levels, [NO_LEVELS, levelsOfOutput0(0, 0), levelsOfOutput0(0.5, 0.5)]);
-    // The backend gets this call for each new listener.
+    // The backend gets this call for each new watcher.
     backend.watchLevels(true);
-    await until('the new listener gets the level', () => recorder.levels.length === 4);
+    await until('the level is published for the new watcher', () => recorder.levels.length === 4);
     assert.equal(lastLevel(), levelsOfOutput0(0.5, 0.5));
   });
 
-  test('publishes ten levels a second at most, however often they change', async (t) => {
+  test('publishes at most ten levels a second, even if its level changes more often', async (t) => {
     const { server, recorder } = await startPublishing(t);
     let sent = 0;
     await until('more than 25 levels are published', () => {
@@ -102,10 +103,10 @@ describe('a meter', DEADLINE, () => {
   });
 
   test('a meter that another program ends has no level, and is opened again', async (t) => {
-    const { server, requested, lastLevel } = await startPublishing(t);
+    const { server, meterRequests, lastLevel } = await startPublishing(t);
     server.responder.send(packet(COMMAND.recordStreamKilled, NO_TAG, u32(METER_STREAM)), METER_CONNECTION);
     await until('the level is unknown', () => lastLevel() === NO_LEVELS);
-    await until('the meter is opened again', () => requested() === 2);
+    await until('the meter is opened again', () => meterRequests() === 2);
 
     server.responder.send(peaks(METER_STREAM, 0.125, 0.125), METER_CONNECTION);
     await until('the level is known again', () => lastLevel() === levelsOfOutput0(0.125, 0.125));
@@ -118,42 +119,42 @@ describe('a meter', DEADLINE, () => {
       refusalsLeft -= 1;
       return responder.error(request.tag, ERROR.access);
     };
-    const { server, backend, requested, lastLevel, recorder } = await startWithMeters(
+    const { server, backend, meterRequests, lastLevel, recorder } = await startWithMeters(
       t,
-      withCaptures(refuseAtFirst),
+      ordinaryExceptMeters(refuseAtFirst),
     );
 
     backend.watchLevels(true);
-    await until('the meter is refused', () => requested() === 1);
+    await until('the meter is refused', () => meterRequests() === 1);
     await readAgain(server);
-    assert.equal(requested(), 1, 'the meter is tried again only after a pause');
+    assert.equal(meterRequests(), 1, 'the meter is tried again only after a pause');
 
-    await until('the meter is granted', () => requested() === 4);
+    await until('the meter is granted', () => meterRequests() === 4);
     server.responder.send(peaks(METER_STREAM, 0.5, 0.25), METER_CONNECTION);
     await until('the level is published', () => lastLevel() === levelsOfOutput0(0.5, 0.25));
     assert.ok(recorder.isUp);
   });
 
-  test('a meter without its connection has no level, and is opened on another connection', async (t) => {
-    const { server, requested, lastLevel, recorder } = await startPublishing(t);
+  test('a meter whose connection has ended has no level, and is opened on another connection', async (t) => {
+    const { server, meterRequests, lastLevel, recorder } = await startPublishing(t);
     server.responder.hangUp(METER_CONNECTION);
     await until('the level is unknown', () => lastLevel() === NO_LEVELS);
     await readAgain(server);
     assert.equal(server.connections(), 2, 'the meter is opened again only after a pause');
 
-    await until('the meter is opened again', () => requested() === 2);
-    // Each further connection with the records would add a line to the log.
+    await until('the meter is opened again', () => meterRequests() === 2);
+    // Each connection that reads the records adds one line to the log.
     assert.ok(recorder.isUp && recorder.logs.length === 1, 'the connection with the records stays up');
   });
 
-  test('the connection of a meter that gets no answer is closed, and the meter is tried again', async (t) => {
-    const silent = withCaptures(() => undefined);
-    const { server, backend, requested, recorder } = await startWithMeters(t, silent, {
+  test('if the server does not answer the request for a meter, the connection of the meter is closed, and the meter is tried again', async (t) => {
+    const silent = ordinaryExceptMeters(() => undefined);
+    const { server, backend, meterRequests, recorder } = await startWithMeters(t, silent, {
       requestMs: 1_000,
     });
     backend.watchLevels(true);
-    await until('the meter is tried again', () => requested() >= 2);
-    // The connection with the records is open, and that of the second meter.
+    await until('the meter is tried again', () => meterRequests() >= 2);
+    // The connection with the records and the connection of the second meter are open.
     await until('the connection of the first meter has ended', () => server.openConnections() === 2);
     assert.ok(recorder.isUp);
   });
@@ -167,45 +168,45 @@ describe('a meter', DEADLINE, () => {
       [COMMAND.getSinks]: [...bytesOf.sink(0, 'living'), ...bytesOf.sink(1, 'kitchen')],
       [COMMAND.getInputs]: [...bytesOf.input(5, 'News'), ...bytesOf.input(6, 'Song', { sink: 1 })],
       [COMMAND.createRecordStream]: ({ tag }, { reply, send }) => {
-        if (requested() > 1) return reply(tag, bytesOf.capture(OTHER_METER_STREAM));
+        if (meterRequests() > 1) return reply(tag, bytesOf.capture(OTHER_METER_STREAM));
         grantLate = () => send(reply(tag, bytesOf.capture(METER_STREAM)), METER_CONNECTION);
         return undefined;
       },
     });
-    const { server, backend, requested } = await startWithMeters(t, handler);
+    const { server, backend, meterRequests } = await startWithMeters(t, handler);
 
     backend.watchLevels(true);
     // Both outputs play, but the backend requests one meter at a time.
-    await until('the meter is requested', () => requested() === 1);
+    await until('the meter is requested', () => meterRequests() === 1);
 
     // The stream at `living` is paused, so the meter that was requested first is no longer desired.
     corked = true;
     await readAgain(server);
     grantLate();
 
-    const isLateEnded = () => server.count(COMMAND.deleteRecordStream) === 1;
+    const isLateMeterEnded = () => server.count(COMMAND.deleteRecordStream) === 1;
     await until(
       'the late meter is ended, and a meter of the other output is requested',
-      () => isLateEnded() && requested() === 2,
+      () => isLateMeterEnded() && meterRequests() === 2,
     );
     // The connections with the records and with the meters stay, because only the late meter is ended.
     assert.equal(server.openConnections(), 2);
   });
 
-  test('is opened for the first 32 outputs that play; the others have no level', async (t) => {
+  test('is opened for the first 32 outputs that play, and further outputs that play have no level', async (t) => {
     const ids = Array.from({ length: 35 }, (_, id) => id);
-    let streams = 0;
+    let createdStreams = 0;
     let corked = true;
     const handler = ordinaryExcept({
       [COMMAND.getSinks]: ids.flatMap((id) => bytesOf.sink(id, `sink-${id}`)),
       [COMMAND.getInputs]: ({ tag }, { reply }) =>
         reply(tag, ...ids.map((id) => bytesOf.input(100 + id, 'News', { sink: id, corked }))),
       [COMMAND.createRecordStream]: ({ tag }, { reply }) => {
-        streams += 1;
-        return reply(tag, bytesOf.capture(streams));
+        createdStreams += 1;
+        return reply(tag, bytesOf.capture(createdStreams));
       },
     });
-    const { server, backend, requested, lastLevel } = await startWithMeters(t, handler);
+    const { server, backend, meterRequests, lastLevel } = await startWithMeters(t, handler);
 
     backend.watchLevels(true);
     /** How many levels of the last event match. */
@@ -214,15 +215,15 @@ describe('a meter', DEADLINE, () => {
     await until('all levels are 0', () => countLevels(/0,0/g) === ids.length);
 
     corked = false;
-    // After so many events the backend reads the whole list of sink inputs.
+    // After this number of events, the backend reads the whole list of sink inputs.
     for (const id of ids) server.responder.send(event('inputChange', 100 + id), 0);
-    await until('32 meters are opened', () => requested() === 32);
+    await until('32 meters are opened', () => meterRequests() === 32);
 
     for (let stream = 1; stream <= 32; stream += 1)
       server.responder.send(peaks(stream, 0.5, 0.5), METER_CONNECTION);
     await until('32 levels are published', () => countLevels(/0\.5,0\.5/g) === 32);
     assert.ok(!lastLevel()?.includes('"id":32'), 'the output with id 32 has a level');
-    assert.equal(requested(), 32);
+    assert.equal(meterRequests(), 32);
   });
 
   test('ends its connection when the daemon ends', async (t) => {

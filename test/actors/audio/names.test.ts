@@ -1,4 +1,4 @@
-// Tests the names of streams, and that no two streams have the same name.
+// Tests the names of clients, and that no two clients have the same name. A client is a stream of sound.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -48,7 +48,7 @@ describe('the name of a client', () => {
       'DAC for pi@node',
     ],
     [
-      'is its media.name for a program on another machine',
+      'is its media.name if its program runs on another machine, but the client is no tunnel',
       'News',
       { ...machine, 'media.name': 'News' },
       'News',
@@ -59,27 +59,33 @@ describe('the name of a client', () => {
   }
 });
 
-describe('names of live clients', () => {
+describe('unique names', () => {
   /**
    * `ID WISH -> NAME`: the client prefers the name WISH, and gets NAME. If WISH is taken, a new NAME is
-   * `WISH #ID`. If that is taken, too, it is `WISH #ID #ID`.
-   * `ID leaves for WISH`: the client now prefers WISH. Other clients may then get the name that it had,
-   * unless this name has a number or is WISH.
+   * `WISH #ID`. If this name is taken, too, NAME is `WISH #ID #ID`.
+   * `ID leaves for WISH`: the client now prefers WISH. Other clients may then get the old name of this
+   * client, unless the old name has a number or is WISH.
    */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
-    ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
-    ['with a number are kept for life', '1 A -> A', '2 A -> A #2', '2 B -> A #2'],
-    ['are free again when their client prefers another name', '1 A -> A', '1 B -> B', '2 A -> A'],
-    ['get a number when the new name is taken', '1 A -> A', '2 B -> B', '2 A -> A #2', '2 C -> A #2'],
+    ['a client that prefers a taken name gets it with a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
+    ['a client keeps a name with a number for life', '1 A -> A', '2 A -> A #2', '2 B -> A #2'],
+    ['a name is free again when its client prefers another name', '1 A -> A', '1 B -> B', '2 A -> A'],
     [
-      'stay unique when a client prefers a name with a number',
+      'a client that changes to a taken name gets it with a number, and keeps the number',
+      '1 A -> A',
+      '2 B -> B',
+      '2 A -> A #2',
+      '2 C -> A #2',
+    ],
+    [
+      'names stay unique when a client prefers a name with a number',
       '1 A -> A',
       '2 A #3 -> A #3',
       '3 A -> A #3 #3',
     ],
-    ['are not freed while their client prefers them', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
+    ['a name is not freed while its client prefers it', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
     [
-      'with a number are kept when the client prefers another name',
+      'a name with a number is not freed, even if its client prefers another name',
       '1 A -> A',
       '2 A -> A #2',
       '2 leaves for B',
@@ -90,9 +96,9 @@ describe('names of live clients', () => {
     test(what, () => {
       const names = new UniqueNames();
       for (const step of steps) {
-        const [, number, wish = '', name = '', nextWish] =
+        const [, idText, wish = '', name = '', nextWish] =
           /^(\d+) (?:(.+) -> (.+)|leaves for (.+))$/.exec(step) ?? assert.fail(`no such step: ${step}`);
-        const id = Number(number);
+        const id = Number(idText);
         if (nextWish !== undefined) names.vacate(id, nextWish);
         else {
           assert.equal(names.assign(id, wish), name);

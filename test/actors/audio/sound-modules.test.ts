@@ -1,4 +1,5 @@
-// Tests when a module of ours counts as unloaded. The test chooses the answers of the sound server.
+// Tests which errors of the sound server mean that a module of the daemon is gone. No server runs: each test
+// makes the server's answer itself.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,8 +11,8 @@ import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 const MODULE: ModuleInfo = { index: 7, name: 'module-loopback', argument: 'x', used: undefined, props: {} };
 
 /**
- * `unloadModule` first reads the module. Each row has an error of this reading, and the reason that
- * `unloadModule` then returns. If the reason is undefined, the module counts as unloaded.
+ * `unloadModule` first sends GET_MODULE_INFO. Each row has an error of this request, and the result of
+ * `unloadModule`: the reason of the failure, or undefined if the module counts as unloaded.
  */
 const ERRORS: readonly (readonly [error: RequestError, reason: string | undefined])[] = [
   [{ kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' }, undefined],
@@ -21,7 +22,7 @@ const ERRORS: readonly (readonly [error: RequestError, reason: string | undefine
 
 for (const [error, reason] of ERRORS) {
   const outcome = reason === undefined ? 'counts as unloaded' : 'does not count as unloaded';
-  test(`a module ${outcome} if its reading fails with ${JSON.stringify(error)}`, async () => {
+  test(`a module ${outcome} if GET_MODULE_INFO fails with ${JSON.stringify(error)}`, async () => {
     const requests: RequestName[] = [];
     const ask = (async (command: RequestName) => {
       requests.push(command);

@@ -1,5 +1,6 @@
-// Tests when an output gets its start volume: at its first appearance in a life of the sound server. The
-// last tests use real sound servers, which restore volumes of their own.
+// Tests that an output gets its start volume at its first appearance in a life of the sound server. A life
+// lasts from one start of the sound server to the next. The last tests use real sound servers, which also
+// restore the volumes that they have stored.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -23,15 +24,16 @@ import { serverInfo, sinkInfo } from './sound-records.js';
 const WISHES = { outputs: { kitchen: { startVolume: 0.3 } } };
 /** The raw volume of 25 %. */
 const QUARTER = 0x4000;
-/** The cookies of two lives of the sound server. */
+/** The sound server has another cookie in each of its lives. These are the cookies of two lives. */
 const COOKIE = 1;
 const NEXT_COOKIE = 2;
 /** Longer than the pause before an output gets its start volume (start-volumes.ts). */
 const SETTLED_MS = 1_000;
 
 /**
- * Starts a service whose runtime directory is `folder`. `connect` begins a connection to the sound server.
- * Another cookie means another life of the sound server.
+ * Stands for a start of the service. `folder` is its runtime directory, which has the file of the known
+ * outputs. These are the outputs that have appeared in the present life of the sound server. `connect` begins
+ * a connection to a sound server with this cookie.
  */
 function startService(folder: string) {
   const clock = new ManualClock();
@@ -46,14 +48,14 @@ function startService(folder: string) {
       return { ok: true, value: {} } as const;
     };
     const log = () => undefined;
-    const volumes = new StartVolumes({ state, wishes: WISHES, knownOutputs, clock, log, run });
+    const startVolumes = new StartVolumes({ state, wishes: WISHES, knownOutputs, clock, log, run });
     /**
-     * Updates the volumes from the outputs in the state, lets time pass, and returns the new commands. If
-     * less than `SETTLED_MS` passes, start volumes may still be pending.
+     * Makes `startVolumes` read the outputs in `state`, lets `ms` pass, and returns the commands since the
+     * last call. If `ms` is less than `SETTLED_MS`, start volumes may still be pending.
      */
     const commandsAfter = async (ms = SETTLED_MS): Promise<readonly SoundCommand[]> => {
-      volumes.update();
-      // `update` sets its timers only when the known names have been read.
+      startVolumes.update();
+      // `update` sets its timers only after the file of the known outputs has been read.
       await knownOutputs.enterLife(cookie);
       await knownOutputs.flush();
       clock.advance(ms);
@@ -61,44 +63,45 @@ function startService(folder: string) {
       await knownOutputs.flush();
       return commands.splice(0);
     };
-    return { state, volumes, commandsAfter };
+    return { state, startVolumes, commandsAfter };
   };
   return { connect };
 }
 
-const setStartVolume = (output: number): SoundCommand => ({
+const startVolumeCommand = (index: number): SoundCommand => ({
   do: 'start-volume',
-  output: String(output),
+  output: String(index),
   volume: 0.3,
 });
 
 describe('the start volume of an output', () => {
-  test('an output gets its start volume when it appears, once in a life of the sound server', async (t) => {
+  test('an output gets its start volume at its first appearance in a life of the sound server, and not when it comes back', async (t) => {
     const { connect } = startService(temporaryFolder(t));
     const { state, commandsAfter } = connect(COOKIE);
     assert.deepEqual(await commandsAfter(), []);
     state.putSink(sinkInfo(3, 'kitchen'));
     state.putSink(sinkInfo(4, 'living'));
-    assert.deepEqual(await commandsAfter(), [setStartVolume(3)]);
+    assert.deepEqual(await commandsAfter(), [startVolumeCommand(3)]);
 
     state.remove('sink', 3);
     assert.deepEqual(await commandsAfter(), []);
     state.putSink(sinkInfo(5, 'kitchen'));
-    assert.deepEqual(await commandsAfter(), [], 'the output comes back');
+    assert.deepEqual(await commandsAfter(), [], 'the kitchen is not new in the same life');
 
     const nextLife = connect(NEXT_COOKIE);
     nextLife.state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(
       await nextLife.commandsAfter(),
-      [setStartVolume(3)],
-      'the sound server has another cookie',
+      [startVolumeCommand(3)],
+      'the kitchen is new in the next life',
     );
   });
 
   test('after a restart of the service, an output gets its start volume again only in a new life of the sound server', async (t) => {
     const folder = temporaryFolder(t);
-    const expectedByService = [[setStartVolume(3)], []];
-    for (const expected of expectedByService) {
+    // The service starts twice in the first life of the sound server.
+    const expectedByStart = [[startVolumeCommand(3)], []];
+    for (const expected of expectedByStart) {
       const { state, commandsAfter } = startService(folder).connect(COOKIE);
       state.putSink(sinkInfo(3, 'kitchen'));
       assert.deepEqual(await commandsAfter(), expected);
@@ -106,22 +109,22 @@ describe('the start volume of an output', () => {
 
     const { state, commandsAfter } = startService(folder).connect(NEXT_COOKIE);
     state.putSink(sinkInfo(3, 'kitchen'));
-    assert.deepEqual(await commandsAfter(), [setStartVolume(3)]);
+    assert.deepEqual(await commandsAfter(), [startVolumeCommand(3)]);
   });
 
   test('an output gets its start volume on the next connection, if the first one ended before the volume was set', async (t) => {
     const { connect } = startService(temporaryFolder(t));
-    const { state, volumes, commandsAfter } = connect(COOKIE);
+    const { state, startVolumes, commandsAfter } = connect(COOKIE);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await commandsAfter(0), []);
 
-    volumes.end();
+    startVolumes.end();
     const next = connect(COOKIE);
     next.state.putSink(sinkInfo(3, 'kitchen'));
-    assert.deepEqual(await next.commandsAfter(), [setStartVolume(3)]);
+    assert.deepEqual(await next.commandsAfter(), [startVolumeCommand(3)]);
   });
 
-  test('an output gets no start volume if another output takes its index before the volume is sent', async (t) => {
+  test('the start volume of an output is not sent if another output has replaced it at its index', async (t) => {
     const { state, commandsAfter } = startService(temporaryFolder(t)).connect(COOKIE);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await commandsAfter(0), []);
@@ -130,18 +133,18 @@ describe('the start volume of an output', () => {
     assert.deepEqual(await commandsAfter(), []);
   });
 
-  test('an output gets its start volume if the file of the known outputs is not valid', async (t) => {
+  test('an output gets its start volume even if the file of the known outputs is not valid', async (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'tonearm'));
     for (const text of ['', '{"cookie":1', '{"cookie":1,"names":5}', '{"cookie":1,"names":[null]}']) {
       writeFileSync(join(folder, 'tonearm/outputs.json'), text);
       const { state, commandsAfter } = startService(folder).connect(COOKIE);
       state.putSink(sinkInfo(3, 'kitchen'));
-      assert.deepEqual(await commandsAfter(), [setStartVolume(3)], text);
+      assert.deepEqual(await commandsAfter(), [startVolumeCommand(3)], text);
     }
   });
 
-  test('an output gets its volume limit, if the limit is lower than its start volume', () => {
+  test('an output gets its volume limit in place of its start volume, if the limit is lower', () => {
     const state = new SoundState({ outputs: {}, volumeLimit: { kitchen: 0.25 } });
     state.putSink(sinkInfo(3, 'kitchen', { volume: [0, 0] }));
 
@@ -152,10 +155,10 @@ describe('the start volume of an output', () => {
   });
 });
 
-test('the file of the known outputs has only the newest names, up to its bound', async (t) => {
+test('the file of the known outputs has at most 256 names, the newest ones', async (t) => {
   const folder = temporaryFolder(t);
   const { state, commandsAfter } = startService(folder).connect(COOKIE);
-  // The bound is 256 names (known-outputs.ts), so the oldest 44 of these are forgotten.
+  // The bound is in known-outputs.ts. The oldest 44 of these 300 names are forgotten.
   for (let index = 0; index < 300; index += 1) state.putSink(sinkInfo(index, `output-${index}`));
   await commandsAfter();
 
@@ -163,13 +166,13 @@ test('the file of the known outputs has only the newest names, up to its bound',
   assert.deepEqual([names.length, names[0], names.at(-1)], [256, 'output-44', 'output-299']);
 });
 
-test('the file never has names of an earlier life with the cookie of the next one', async (t) => {
+test('the file of the known outputs never has the names of one life together with the cookie of the next life', async (t) => {
   const folder = temporaryFolder(t);
   const context = { env: { XDG_RUNTIME_DIR: folder }, uid: 0, home: folder, machineId: undefined };
   const knownOutputs = new KnownOutputs(context, new ManualClock(), () => undefined);
   await knownOutputs.enterLife(COOKIE);
   knownOutputs.add(['kitchen']);
-  // This write waits for the one before it, so it begins in the next life.
+  // The write of `living` begins after the write of `kitchen`, so in the next life.
   knownOutputs.add(['living']);
   await knownOutputs.enterLife(NEXT_COOKIE);
   await knownOutputs.flush();
@@ -180,29 +183,29 @@ test('the file never has names of an earlier life with the cookie of the next on
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}`, { skip, concurrency: 2 }, () => {
-    /** The limit of `attic` lowers its start volume to 0.2. `living` has no start volume. */
+    /** The volume limit of `attic` lowers its start volume to 0.2. `living` has no start volume. */
     const SETTINGS: Partial<AudioSettings> = {
       outputs: { ...WISHES.outputs, attic: { startVolume: 0.3 } },
       volumeLimit: { attic: 0.2 },
     };
 
-    const startOn = (t: TestContext, server: SoundServer) =>
+    const startBackendOn = (t: TestContext, server: SoundServer) =>
       startBackend(t, server.socketPath, { home: server.directory, settings: SETTINGS });
 
     async function loudestPercent(server: SoundServer, name: string): Promise<number> {
-      const sink = (await server.sinks()).find((output) => output.name === name);
+      const sink = (await server.sinks()).find((listed) => listed.name === name);
       return Math.max(...percents(sink ?? assert.fail(`there is no sink ${name}`)));
     }
 
-    test('an output gets its start volume at the start of the service, or when it is plugged in', async (t) => {
+    test('an output gets its start volume at the start of the service, or when the output appears later', async (t) => {
       // The sound server begins with the outputs `living` and `kitchen`.
       const server = await start();
       t.after(() => server.stop());
-      const { recorder, backend } = startOn(t, server);
-      await until('the output has its volume', () => recorder.output('kitchen')?.volume === 0.3);
+      const { recorder, backend } = startBackendOn(t, server);
+      await until('the kitchen has its start volume', () => recorder.output('kitchen')?.volume === 0.3);
 
       await server.addSink('attic');
-      await until('the new output has its limit', () => recorder.output('attic')?.volume === 0.2);
+      await until('the attic has its start volume', () => recorder.output('attic')?.volume === 0.2);
 
       assert.deepEqual(
         await Promise.all(['living', 'kitchen', 'attic'].map((name) => loudestPercent(server, name))),
@@ -214,46 +217,46 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     test('the start volume is not set again in the same life of the sound server, even after a restart of the service', async (t) => {
       const server = await start();
       t.after(() => server.stop());
-      const first = startOn(t, server);
-      await until('the output has its volume', () => first.recorder.output('kitchen')?.volume === 0.3);
+      const first = startBackendOn(t, server);
+      await until('the kitchen has its start volume', () => first.recorder.output('kitchen')?.volume === 0.3);
 
       await server.pactl('set-sink-volume', 'kitchen', '60%');
       await until(
-        'the volume that others set is published',
+        'the volume that pactl has set is published',
         () => first.recorder.output('kitchen')?.volume === 0.6,
       );
       await first.backend.stop();
 
-      const { recorder } = startOn(t, server);
-      await until('the output is published', () => recorder.output('kitchen'));
+      const { recorder } = startBackendOn(t, server);
+      await until('the kitchen is published', () => recorder.output('kitchen'));
 
       await server.removeSink('kitchen');
-      await until('the output is gone', () => recorder.output('kitchen') === undefined);
+      await until('the kitchen is gone', () => recorder.output('kitchen') === undefined);
       await server.addSink('kitchen');
-      // The attic comes after the kitchen, so a start volume of the kitchen would be set before that of the
-      // attic.
+      // The service sets start volumes in the order in which outputs appear. So no start volume of the
+      // kitchen is pending when the attic has its start volume.
       await server.addSink('attic');
       await until('the attic has its start volume', () => recorder.output('attic')?.volume === 0.2);
 
-      // The sound server itself decides with which volume the kitchen comes back. Only the start volume (30)
-      // would be wrong.
+      // The sound server itself decides with which volume the kitchen comes back. Only the start volume
+      // (30 %) would be wrong.
       assert.notEqual(await loudestPercent(server, 'kitchen'), 30);
     });
 
     test('the start volume is set again in the next life of the sound server', async (t) => {
       const server = await start();
       t.after(() => server.stop());
-      const { recorder } = startOn(t, server);
-      await until('the output has its volume', () => recorder.output('kitchen')?.volume === 0.3);
+      const { recorder } = startBackendOn(t, server);
+      await until('the kitchen has its start volume', () => recorder.output('kitchen')?.volume === 0.3);
 
       await server.pactl('set-sink-volume', 'kitchen', '60%');
       await until(
-        'the volume that others set is published',
+        'the volume that pactl has set is published',
         () => recorder.output('kitchen')?.volume === 0.6,
       );
 
       await server.restart();
-      await until('the output has its volume again', () => recorder.output('kitchen')?.volume === 0.3);
+      await until('the kitchen has its start volume again', () => recorder.output('kitchen')?.volume === 0.3);
       assert.equal(await loudestPercent(server, 'kitchen'), 30);
     });
   });

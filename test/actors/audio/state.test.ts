@@ -1,10 +1,11 @@
-// Tests the state while records appear, change and vanish.
+// Tests `SoundState` while sinks and streams appear, change and vanish. A stream is a sink input.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
+/** No record was removed while the list was read. */
 const NONE_REMOVED: ReadonlySet<number> = new Set();
 
 function stateWithSound(): SoundState {
@@ -18,12 +19,12 @@ function stateWithSound(): SoundState {
 test('a sink that replaces another one at the same index does not get the balance of the replaced sink', () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen', { volume: [0x10000, 0x8000] }));
-  // Volume 0 shows no balance, so this sink could only have the balance of the replaced sink.
+  // A sink shows no balance of its own at volume 0, so a balance could only come from the replaced sink.
   state.putSink(sinkInfo(1, 'hdmi', { volume: [0, 0] }));
   assert.equal(state.sinks.get(1)?.balance, undefined);
 });
 
-test('a stream keeps its balance through volume 0', () => {
+test('a stream keeps its balance while its volume is 0', () => {
   const state = stateWithSound();
   state.putSinkInput(sinkInputInfo(5, 'News', { volume: [0x10000, 0x8000] }));
   state.putSinkInput(sinkInputInfo(5, 'News', { volume: [0, 0] }));
@@ -65,7 +66,7 @@ describe('streams change the names that they prefer', () => {
   }
   const rows: readonly RenameRow[] = [
     {
-      title: 'both streams get their names when they swap them',
+      title: 'two streams get the names that they prefer, even if they swap these names',
       preferred: 'one,two',
       preferredLater: 'two,one',
       expected: 'two,one',
@@ -96,7 +97,7 @@ describe('streams change the names that they prefer', () => {
 });
 
 describe('a reference to a client', () => {
-  // These streams are added to 5 (`News`) and 6 (`Music`).
+  // The state already has the streams 5 (`News`) and 6 (`Music`).
   const state = stateWithSound();
   state.putSinkInput(sinkInputInfo(7, '6'));
   state.putSinkInput(sinkInputInfo(8, '99'));
@@ -113,7 +114,7 @@ describe('a reference to a client', () => {
   }
 });
 
-test('a new connection to another server forgets names and balances', () => {
+test('the state forgets all records, names and balances when another life of the server begins', () => {
   const state = new SoundState();
   state.enterLife(1);
   state.putServer(serverInfo({ cookie: 1 }));
@@ -144,7 +145,7 @@ test('at most 512 streams and 512 sinks are known, and another stream can take t
     [512, true, false],
   );
 
-  // A known stream can still change while no further stream can be known.
+  // No further stream can be known now, but a known stream can still change.
   state.putSinkInput(sinkInputInfo(511, 'another'));
   assert.equal(state.sinkInputs.get(511)?.info.name, 'another');
 

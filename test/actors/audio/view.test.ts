@@ -1,5 +1,4 @@
-// Tests how the sound server's records become the records of the interface. These have the fields of
-// docs/http-api.md, "Records".
+// Tests how the sound server's records become the interface's records (docs/http-api.md, "Records").
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -28,8 +27,8 @@ function checkRecord<T>(schema: TSchema, record: T): T {
 }
 
 /**
- * Returns the record of a sink with these fields. Its other fields are those of `sinkInfo`, such as the
- * description `The living` and the driver `alsa`.
+ * Returns the record of a sink with these fields. The sink's other fields are those that `sinkInfo` sets,
+ * such as the description `The living` and the driver `alsa`.
  */
 function output(fields: Partial<SinkInfo>, wish: OutputWish = {}) {
   const sink = knownSink(sinkInfo(7, 'living', fields));
@@ -45,6 +44,7 @@ function output(fields: Partial<SinkInfo>, wish: OutputWish = {}) {
 
 /** The flag of a sink that plays over the network. */
 const NETWORK_FLAG = 0x8;
+/** The state of a sink that plays. */
 const RUNNING = 0;
 /** The values of a port's field `available`. */
 const AVAILABLE = { unknown: 0, no: 1, yes: 2 };
@@ -59,7 +59,7 @@ function client(fields: Partial<SinkInputInfo>) {
 }
 
 describe('the sound server', () => {
-  /** PipeWire's own version is in its package name. Its package version is always 15.0.0. */
+  /** PipeWire's package version is always 15.0.0. PipeWire's own version is in its package name. */
   const rows: readonly (readonly [
     packageName: string,
     packageVersion: string,
@@ -72,7 +72,7 @@ describe('the sound server', () => {
     ['PulseAudio (on PipeWire)', '15.0.0', 'pipewire', '15.0.0'],
   ];
   for (const [packageName, packageVersion, kind, version] of rows) {
-    test(`${packageName}, ${packageVersion} is ${kind} ${version}`, () => {
+    test(`with the package ${packageName}, version ${packageVersion}, is ${kind} ${version}`, () => {
       const server = serverInfo({ packageName, packageVersion });
       assert.equal(kindOfServer(server), kind);
       const record = checkRecord(
@@ -92,7 +92,7 @@ describe('the sound server', () => {
 });
 
 describe('an output', () => {
-  test('has all its fields in its record', () => {
+  test('has the fields of its sink in its record', () => {
     const commonFields = { description: 'Line out', priority: 1, availabilityGroup: undefined, type: 1 };
     const linePort = { ...commonFields, name: 'line', available: AVAILABLE.yes };
     const tvPort = { ...commonFields, name: 'tv', description: undefined, available: AVAILABLE.no };
@@ -132,16 +132,16 @@ describe('an output', () => {
   test('has its configured limit, label and `hidden`', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
     const record = output({ props }, { label: 'Bath', volumeLimit: 0.6, hidden: true });
-    const { nick, label, props: otherProps, volume_limit: limit, hidden } = record;
-    // The label takes the place of the nicks, so the properties have no nick.
+    const { nick, label, props: recordProps, volume_limit: limit, hidden } = record;
+    // The label takes the place of the nicks, so the properties in the record have no nick.
     assert.deepEqual([nick, label, limit, hidden], ['Bath', 'Bath', 0.6, true]);
-    assert.deepEqual(otherProps, { 'device.class': 'sound' });
+    assert.deepEqual(recordProps, { 'device.class': 'sound' });
   });
 
-  test('omits the fields that it does not have', () => {
+  test('omits in its record the fields that its sink does not have', () => {
     const record = output({ description: undefined, driver: undefined });
-    const keys = 'balance default description id is_network label muted name props state volume';
-    assert.equal(Object.keys(record).sort().join(' '), keys);
+    const expectedKeys = 'balance default description id is_network label muted name props state volume';
+    assert.equal(Object.keys(record).sort().join(' '), expectedKeys);
     assert.equal(record.description, 'living');
     assert.equal(record.is_network, false);
   });
@@ -153,21 +153,21 @@ describe('an output', () => {
     assert.deepEqual(record.ports, [{ name: 'line', description: 'line', available: 'unknown' }]);
   });
 
-  // The label is the first text that is not blank: the nick, the description, the name, the id.
-  const names = { description: ' Hall ', props: { 'node.nick': ' Amp ' } };
+  // The label is the first of these that is not blank: the nick, the description, the name, the id.
+  const namesOfSink = { description: ' Hall ', props: { 'node.nick': ' Amp ' } };
   const labels: readonly (readonly [expected: string, fields: Partial<SinkInfo>, label?: string])[] = [
-    ['Bath', names, ' Bath '],
-    ['Amp', names],
-    // A configured label takes the place of the nick, also if it is blank.
-    ['Hall', names, '   '],
-    ['Hall', { ...names, props: { 'device.nick': '' } }],
-    ['DAC', { ...names, props: { 'node.nick': '', 'device.nick': 'DAC' } }],
+    ['Bath', namesOfSink, ' Bath '],
+    ['Amp', namesOfSink],
+    // A configured label takes the place of the nick, even if the label is blank.
+    ['Hall', namesOfSink, '   '],
+    ['Hall', { ...namesOfSink, props: { 'device.nick': '' } }],
+    ['DAC', { ...namesOfSink, props: { 'node.nick': '', 'device.nick': 'DAC' } }],
     ['living', { description: ' \n', props: {} }],
     ['#7', { description: undefined, name: '', props: {} }],
   ];
   for (const [expected, fields, label] of labels) {
     const configured = label === undefined ? 'no configured label' : `the configured label '${label}'`;
-    test(`is called '${expected}' with ${JSON.stringify(fields)} and ${configured}`, () => {
+    test(`has the label '${expected}' with ${JSON.stringify(fields)} and ${configured}`, () => {
       assert.equal(output(fields, { label }).label, expected);
     });
   }
@@ -185,7 +185,7 @@ describe('an output', () => {
 });
 
 describe('a client', () => {
-  test('has all its fields in its record', () => {
+  test('has the fields of its sink input in its record', () => {
     const props = {
       'media.name': 'News',
       'application.name': 'Radio',

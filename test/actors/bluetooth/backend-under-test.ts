@@ -23,19 +23,20 @@ export const BLUETOOTH_SETTINGS: BluetoothSettings = {
   idleTimeout: 0,
 };
 
-/** After this time `connect` is answered, even if BlueZ has not answered (connecting.ts). */
+/** The command `connect` is answered after this time, even if BlueZ has not answered yet (connecting.ts). */
 export const PAST_ANSWER_MS = 9_000;
 
 /**
- * Timers up to this time use the system's clock. They are the pauses between two events (publisher.ts), and
- * before a call for which BlueZ was busy (bluez.ts). Longer timers end when the test advances its clock.
+ * Timers of at most this length use the system's clock. These timers are the pauses before an event
+ * (publisher.ts), and the pause before a call is repeated (bluez.ts). Longer timers end when the test
+ * advances its clock.
  */
 const SHORT_MS = 250;
 
 class BluetoothRecorder extends Recorder {
   /** The addresses of devices that a scan has found, or that have changed during the scan. */
   readonly discovered: string[] = [];
-  /** The newest record of the adapter, also if only `bluetooth.outcome` has published it. */
+  /** The newest record of the adapter. The backend publishes it in `bluetooth` or in `bluetooth.outcome`. */
   record: BluetoothRecord | undefined;
 
   override put(collection: Collection, key: string, json: string): void {
@@ -54,8 +55,8 @@ class BluetoothRecorder extends Recorder {
 }
 
 /**
- * `prepare` adds devices to BlueZ, or changes its adapter, before BlueZ starts. Resolves when the backend
- * has published a state.
+ * Resolves when the backend has reported a status. `prepare` runs before BlueZ starts, and adds devices or
+ * changes the adapter.
  */
 export async function startBackend(
   t: TestContext,
@@ -75,7 +76,7 @@ export async function startBackend(
   const allSettings = { ...BLUETOOTH_SETTINGS, ...settings };
   const backend = new BluetoothBackend(allSettings, recorder, { ...clock, after }, options);
   t.after(() => backend.stop());
-  await until('the backend has a state', () => recorder.state !== '');
+  await until('the backend has reported a status', () => recorder.state !== '');
   /** By default the command must succeed. */
   const sendCommand = async (command: BluetoothCommand, expectedFault = 'none'): Promise<void> => {
     const answer = await backend.handle(command);

@@ -1,4 +1,4 @@
-// Tests the sentences of docs/bluetooth.md: the Bluetooth backend on a real bus, with a scripted BlueZ.
+// Tests that the Bluetooth backend does what docs/bluetooth.md promises, on a real bus with a scripted BlueZ.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -24,13 +24,19 @@ import {
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
+/** The service of keyboards and mice. */
 const HID = '00001124-0000-1000-8000-00805f9b34fb';
+/** The service that receives files. */
 const OBEX_PUSH = '00001105-0000-1000-8000-00805f9b34fb';
 const SCAN_MS = BLUETOOTH_SETTINGS.scanTimeout * 1_000;
 
 function withPhone(bluez: ScriptedBluez): void {
   bluez.addDevice(PHONE, { Paired: true, Trusted: true, Icon: 'phone' });
   bluez.add(pathOf(PHONE), { [BATTERY_INTERFACE]: { Percentage: 80 } });
+}
+
+function withAdapterOff(bluez: ScriptedBluez): void {
+  Object.assign(bluez.adapter(), { Powered: false });
 }
 
 test('the records have the adapter, its known devices with kind and battery, and the devices that a scan finds', async (t) => {
@@ -82,9 +88,10 @@ test('the records have the adapter, its known devices with kind and battery, and
 test('the record of a device names its output while the output exists, on PipeWire and on PulseAudio', async (t) => {
   const { backend, recorder } = await startBackend(t, {}, withPhone);
   const foreignOutput = put('audio.outputs', '3', { name: 'bluez_output.11_22_33_44_55_66.1' });
-  const address = PHONE.replaceAll(':', '_');
+  const addressInName = PHONE.replaceAll(':', '_');
   const outputOfPhone = () => recorder.firstKnown?.output;
-  for (const name of [`bluez_output.${address}.1`, `bluez_sink.${address}.a2dp_sink`]) {
+  // The first name is PipeWire's, and the second one is PulseAudio's.
+  for (const name of [`bluez_output.${addressInName}.1`, `bluez_sink.${addressInName}.a2dp_sink`]) {
     backend.applyChanges({ isWhole: true, changes: [foreignOutput, put('audio.outputs', '4', { name })] });
     await until('the phone has this output', () => outputOfPhone() === name);
 
@@ -96,7 +103,7 @@ test('the record of a device names its output while the output exists, on PipeWi
   }
 });
 
-test('a scan ends after its time, and a second request during the scan prolongs it', async (t) => {
+test('a scan ends after the configured time, and a second request during the scan prolongs it', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'scan' });
   await until('the adapter scans', () => recorder.record?.scanning === true);
@@ -104,7 +111,7 @@ test('a scan ends after its time, and a second request during the scan prolongs 
   clock.advance(SCAN_MS - 1_000);
   await sendCommand({ do: 'scan' });
   clock.advance(SCAN_MS - 1_000);
-  // When this device is published, BlueZ has got all calls that were sent before.
+  // BlueZ has received all earlier calls of the backend when this device is published.
   bluez.addDevice(SPEAKER, { RSSI: -90 });
   await until('the device is published', () => recorder.discovered.includes(SPEAKER));
   assert.ok(!bluez.calls.includes('StopDiscovery'), 'the second request has prolonged the scan');
@@ -131,8 +138,10 @@ test('during a scan every new device is published once, and the last change of a
 });
 
 test('pairing mode switches the adapter on and sets the time limit in BlueZ, before the adapter becomes visible', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await startBackend(t, { pairingTimeout: 90 }, (bluez) =>
-    Object.assign(bluez.adapter(), { Powered: false }),
+  const { bluez, recorder, clock, sendCommand } = await startBackend(
+    t,
+    { pairingTimeout: 90 },
+    withAdapterOff,
   );
   const expectedEnd = new Date(clock.date() + 90_000).toISOString();
   await sendCommand({ do: 'pairing_mode' });
@@ -152,18 +161,18 @@ test('pairing mode switches the adapter on and sets the time limit in BlueZ, bef
 
   clock.advance(90_000);
   await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
-  // The record and the agent may change before BlueZ gets the following two changes.
+  // BlueZ may make the next two changes only after the record and the agent have changed.
   await until('nobody can find the node', () => bluez.adapter()['Discoverable'] === false);
   await until('nobody can pair', () => bluez.adapter()['Pairable'] === false);
   assert.equal(recorder.record?.pairing_until, undefined);
 });
 
 const REJECTED = 'org.bluez.Error.Rejected';
-/** BlueZ writes UUIDs in small letters. The agent also accepts capital letters. */
+/** The result has capital letters, which the agent accepts, too. BlueZ writes UUIDs in small letters. */
 const serviceUuid = (code: string): string => `0000${code}-0000-1000-8000-00805F9B34FB`;
 /**
- * Three codes are of sound (A2DP), three of remote control (AVRCP), three of headsets, and two of hands-free
- * devices.
+ * The first three codes are of sound (A2DP), the next three of remote control (AVRCP), the next three of
+ * headsets, and the last two of hands-free devices.
  */
 const ACCEPTED_SERVICE_CODES = [
   '110a',
@@ -178,13 +187,13 @@ const ACCEPTED_SERVICE_CODES = [
   '111e',
   '111f',
 ];
-/** Network access (1115) and information about the device (1200) are services of other kinds. */
+/** The service 1115 is network access. The service 1200 is information about the device. */
 const REFUSED_UUIDS = [
   HID,
   OBEX_PUSH,
   serviceUuid('1115'),
   serviceUuid('1200'),
-  // The last two are no UUIDs.
+  // These two texts are no UUIDs.
   'rubbish',
   `${A2DP_SOURCE}0`,
 ];
@@ -218,7 +227,7 @@ test('the agent accepts a device only in pairing mode, and a service only if it 
   assert.ok(agent);
   await sendCommand({ do: 'pairing_mode/stop' });
   await until('BlueZ has no agent', () => !bluez.agent);
-  // A BlueZ that still calls the object of this agent gets a refusal.
+  // The daemon refuses a call that BlueZ still makes to this agent.
   assert.equal(await bluez.callAgent(request, { agent }), REJECTED);
 });
 
@@ -228,17 +237,17 @@ test('the agent answers nobody but BlueZ', async (t) => {
   const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   t.after(() => bus.disconnect());
   await once(bus, 'connect');
-  const stranger = bluez.callAgent(['RequestAuthorization', 'o', pathOf(PHONE)], { bus });
+  const answerToStranger = bluez.callAgent(['RequestAuthorization', 'o', pathOf(PHONE)], { bus });
   // BlueZ calls after the stranger, so an answer to the stranger would come first.
   const answerToBluez = bluez.callAgent(['Cancel']).then(() => 'the answer to BlueZ');
-  assert.equal(await Promise.race([stranger, answerToBluez]), 'the answer to BlueZ');
+  assert.equal(await Promise.race([answerToStranger, answerToBluez]), 'the answer to BlueZ');
 });
 
 interface PairingCase {
   readonly what: string;
   readonly UUIDs: readonly string[];
   /**
-   * The mode ends this long after the pairing: at once if BlueZ reports a service for sound or for input,
+   * Pairing mode ends this long after the pairing: at once if BlueZ reports a service for sound or for input,
    * otherwise after 5 s (adapter-commands.ts).
    */
   readonly afterMs: number;
@@ -252,15 +261,15 @@ const PAIRING_CASES: readonly PairingCase[] = [
     afterMs: 0,
     isTrusted: false,
   },
-  { what: 'another device is not trusted', UUIDs: [OBEX_PUSH], afterMs: 5_000, isTrusted: false },
+  { what: 'a device of another kind is not trusted', UUIDs: [OBEX_PUSH], afterMs: 5_000, isTrusted: false },
 ];
 for (const { what, UUIDs, afterMs, isTrusted } of PAIRING_CASES) {
-  test(`the first device that pairs in pairing mode ends the mode: ${what}`, async (t) => {
+  test(`the first device that pairs in pairing mode ends the mode, and ${what}`, async (t) => {
     const { bluez, recorder, clock, sendCommand } = await startBackend(t);
     await sendCommand({ do: 'pairing_mode' });
     bluez.addDevice(PHONE);
     bluez.changeDevice(PHONE, { Paired: true });
-    // BlueZ learns a moment later what a device is.
+    // BlueZ learns the services of a device only a moment after the pairing.
     bluez.changeDevice(PHONE, { UUIDs });
     await until('the phone is known', () => recorder.firstKnown);
     clock.advance(afterMs);
@@ -270,7 +279,7 @@ for (const { what, UUIDs, afterMs, isTrusted } of PAIRING_CASES) {
     const changes = bluez.calls.filter((call) => /^Set (Trusted|Discoverable=false)/.test(call));
     const endOfMode = 'Set Discoverable=false';
     assert.deepEqual(changes, isTrusted ? ['Set Trusted=true', endOfMode] : [endOfMode]);
-    await until('the record shows the trust', () => recorder.firstKnown?.trusted === isTrusted);
+    await until('the value of `trusted` is published', () => recorder.firstKnown?.trusted === isTrusted);
   });
 }
 
@@ -292,13 +301,15 @@ test('pairing mode waits for the services of a device, even if the date has jump
 });
 
 type Properties = NonNullable<Parameters<ScriptedBluez['addDevice']>[1]>;
-interface OutsidePairing {
+/** A pairing that neither pairing mode nor a command of a client permits. */
+interface UnpermittedPairing {
   readonly what: string;
+  /** The properties of the phone and of the adapter before the pairing. */
   readonly phone: Properties;
   readonly adapter: Properties;
   readonly isKept: boolean;
 }
-const OUTSIDE_PAIRINGS: readonly OutsidePairing[] = [
+const UNPERMITTED_PAIRINGS: readonly UnpermittedPairing[] = [
   {
     what: 'a device that pairs by itself is forgotten',
     phone: { Connected: true },
@@ -330,8 +341,8 @@ const OUTSIDE_PAIRINGS: readonly OutsidePairing[] = [
     isKept: true,
   },
 ];
-for (const { what, phone, adapter, isKept } of OUTSIDE_PAIRINGS) {
-  test(`the daemon trusts nothing that pairs outside pairing mode: ${what}`, async (t) => {
+for (const { what, phone, adapter, isKept } of UNPERMITTED_PAIRINGS) {
+  test(`the daemon trusts no device that pairs without permission: ${what}`, async (t) => {
     const { bluez, recorder, sendCommand } = await startBackend(t);
     bluez.changeAdapter(adapter);
     bluez.addDevice(PHONE, phone);
@@ -341,7 +352,7 @@ for (const { what, phone, adapter, isKept } of OUTSIDE_PAIRINGS) {
     await until('the phone is known or forgotten', () =>
       isKept ? recorder.firstKnown : !recorder.device(PHONE),
     );
-    // When this command is answered, BlueZ has got all calls that were sent before it.
+    // BlueZ has received all earlier calls of the backend when this command is answered.
     await sendCommand({ do: 'scan' });
 
     const changes = bluez.calls.filter((call) => ['RemoveDevice', 'Set Trusted=true'].includes(call));
@@ -350,7 +361,7 @@ for (const { what, phone, adapter, isKept } of OUTSIDE_PAIRINGS) {
   });
 }
 
-test('a device that pairs while another device is being connected is forgotten, even if a scan has found it before', async (t) => {
+test('a device is forgotten if it pairs while a client connects another device, even if a scan has found it before', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   for (const address of [SPEAKER, PHONE]) bluez.addDevice(address, { RSSI: -60 });
   await until('the speaker is found', () => recorder.device(SPEAKER));
@@ -363,7 +374,7 @@ test('a device that pairs while another device is being connected is forgotten, 
   await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
 });
 
-test('a device that is accepted in pairing mode is trusted, even if it finishes pairing after the mode has ended', async (t) => {
+test('a device that the agent has accepted in pairing mode is trusted, even if it pairs after the end of the mode', async (t) => {
   const { bluez, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   bluez.addDevice(PHONE);
@@ -374,7 +385,7 @@ test('a device that is accepted in pairing mode is trusted, even if it finishes 
   await until('the phone is trusted', () => bluez.device(PHONE)['Trusted'] === true);
 });
 
-test('a daemon that ends while pairing mode begins leaves the adapter neither visible nor pairable', async (t) => {
+test('if the daemon ends while pairing mode begins, the adapter is neither visible nor pairable afterwards', async (t) => {
   const { bluez, backend } = await startBackend(t);
   void backend.handle({ do: 'pairing_mode' });
   await backend.stop();
@@ -383,7 +394,7 @@ test('a daemon that ends while pairing mode begins leaves the adapter neither vi
   assert.ok(bluez.calls.includes('Set Discoverable=true'), 'pairing mode had begun before');
 });
 
-test('an adapter that is switched off while pairing mode begins does not stay visible or pairable', async (t) => {
+test('if the adapter is switched off while pairing mode begins, the adapter is neither visible nor pairable afterwards', async (t) => {
   const { bluez, sendCommand } = await startBackend(t);
   bluez.onCall.set('Set', () => {
     if (bluez.calls.at(-1) === 'Set Pairable=true') bluez.changeAdapter({ Powered: false });
@@ -406,26 +417,26 @@ test('if pairing mode could not be ended completely, its end can be requested ag
   assert.equal(recorder.record?.discoverable, false);
 });
 
-test('a change for which BlueZ is too busy is requested again', async (t) => {
+test('the backend repeats a call for which BlueZ is too busy', async (t) => {
   const { bluez, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   bluez.misbehaviours.set('Set Pairable=false', { error: 'org.bluez.Error.Busy' });
   const stopping = sendCommand({ do: 'pairing_mode/stop' });
   const attempts = (): number => bluez.calls.filter((call) => call === 'Set Pairable=false').length;
-  await until('the change is requested again', () => attempts() > 1);
+  await until('the call is repeated', () => attempts() > 1);
   bluez.misbehaviours.clear();
   await stopping;
   assert.equal(bluez.adapter()['Pairable'], false);
 });
 
-test('a command is answered when the records show its effect', async (t) => {
+test('a command is answered when the records show its effect, or after a second if they do not', async (t) => {
   const { bluez, recorder, clock, backend, sendCommand } = await startBackend(t, {}, withPhone);
   const expectEffect = async (
     command: BluetoothCommand,
-    isRecorded: () => boolean | undefined,
+    isEffectRecorded: () => boolean | undefined,
   ): Promise<void> => {
     await sendCommand(command);
-    assert.ok(isRecorded(), command.do);
+    assert.ok(isEffectRecorded(), command.do);
   };
   const isOff = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
   await expectEffect({ do: 'connect', address: PHONE }, () => recorder.firstKnown?.connected);
@@ -452,21 +463,21 @@ test('a command is answered when the records show its effect', async (t) => {
   assert.equal(await answered, 'none');
 });
 
-test('a new device is paired, trusted and connected; no other device is accepted meanwhile', async (t) => {
+test('a new device that a client connects is paired and trusted; no other device is accepted meanwhile', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
-  const answers: string[] = [];
+  const agentAnswers: string[] = [];
   bluez.onCall.set('Pair', async (path) => {
-    answers.push(await bluez.callAgent(['RequestConfirmation', 'ou', path, 1]));
-    answers.push(await bluez.callAgent(['AuthorizeService', 'os', path, A2DP_SOURCE]));
-    answers.push(await bluez.callAgent(['AuthorizeService', 'os', path, HID]));
-    answers.push(await bluez.callAgent(['RequestConfirmation', 'ou', pathOf(PHONE), 1]));
+    agentAnswers.push(await bluez.callAgent(['RequestConfirmation', 'ou', path, 1]));
+    agentAnswers.push(await bluez.callAgent(['AuthorizeService', 'os', path, A2DP_SOURCE]));
+    agentAnswers.push(await bluez.callAgent(['AuthorizeService', 'os', path, HID]));
+    agentAnswers.push(await bluez.callAgent(['RequestConfirmation', 'ou', pathOf(PHONE), 1]));
   });
   bluez.addDevice(SPEAKER);
   await until('the speaker is found', () => recorder.device(SPEAKER));
 
   // A client may write the address in small letters.
   await sendCommand({ do: 'connect', address: SPEAKER.toLowerCase() });
-  assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
+  assert.deepEqual(agentAnswers, ['done', 'done', REJECTED, REJECTED]);
   await until('the speaker is connected', () => recorder.firstKnown?.connected === true);
   await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
   await until('BlueZ has no agent', () => !bluez.agent);
@@ -518,7 +529,7 @@ const REQUESTED_DEVICES: readonly RequestedDevice[] = [
   },
 ];
 for (const { what, isPaired, services, fault, calls } of REQUESTED_DEVICES) {
-  test(`a client may connect only devices for sound: ${what}`, async (t) => {
+  test(`a client cannot connect a device that is only for input: ${what}`, async (t) => {
     const { bluez, recorder, backend } = await startBackend(t);
     bluez.offeredServices = services;
     bluez.addDevice(PHONE, isPaired ? { Paired: true, UUIDs: services } : {});
@@ -526,10 +537,10 @@ for (const { what, isPaired, services, fault, calls } of REQUESTED_DEVICES) {
     const answer = await backend.handle({ do: 'connect', address: PHONE });
     assert.equal(faultOf(answer), fault);
     if (!answer.ok) assert.match(answer.error.detail, /keyboard.* for sound only/);
-    const isForgotten = calls.includes('RemoveDevice');
+    const mustBeForgotten = calls.includes('RemoveDevice');
     await until(
       'the device stays or is forgotten',
-      () => isForgotten === (recorder.device(PHONE) === undefined),
+      () => mustBeForgotten === (recorder.device(PHONE) === undefined),
     );
     await until('BlueZ has no agent', () => !bluez.agent);
     assert.deepEqual(
@@ -561,10 +572,10 @@ test('a command to connect gets the fault that belongs to the error of BlueZ', a
 });
 
 /**
- * `help` matches a part of our own text (`ADVICE` in bluez.ts). The part may end within a word. If `help` is
- * undefined, there is only the text of BlueZ.
+ * `text` is BlueZ's text. `advice` matches a part of the daemon's advice (`ADVICE` in bluez.ts), and the part
+ * may end within a word. If `advice` is undefined, the daemon has no advice for this text.
  */
-type Explanation = readonly [error: string, text: string, help: RegExp | undefined];
+type Explanation = readonly [error: string, text: string, advice: RegExp | undefined];
 const EXPLANATIONS: readonly Explanation[] = [
   [
     'org.bluez.Error.Failed',
@@ -584,16 +595,16 @@ const EXPLANATIONS: readonly Explanation[] = [
   ['org.bluez.Error.Failed', 'br-connection-busy', undefined],
 ];
 
-test('a refused connection is explained by our own text where the text of BlueZ does not help', async (t) => {
+test('the answer to a refused connection gives advice if the text of BlueZ does not say what to do', async (t) => {
   const { bluez, backend } = await startBackend(t, {}, withPhone);
-  for (const [error, text, help] of EXPLANATIONS) {
+  for (const [error, text, advice] of EXPLANATIONS) {
     bluez.misbehaviours.set('Connect', { error, text });
     const answer = await backend.handle({ do: 'connect', address: PHONE });
     const detail = answer.ok ? '' : answer.error.detail;
-    const [, message, ownText] = /^(.*? \(org\.bluez\.Error\.\w+\))(.*)$/.exec(detail) ?? [];
+    const [, message, actualAdvice] = /^(.*? \(org\.bluez\.Error\.\w+\))(.*)$/.exec(detail) ?? [];
     assert.equal(message, `${PHONE} could not be connected: ${text} (${error})`);
-    if (help === undefined) assert.equal(ownText, '', text);
-    else assert.match(ownText ?? '', help, text);
+    if (advice === undefined) assert.equal(actualAdvice, '', text);
+    else assert.match(actualAdvice ?? '', advice, text);
   }
 });
 
@@ -604,7 +615,7 @@ const INVALID_ADDRESSES = [
   PHONE.replaceAll(':', '-'),
   'AA:BB:CC:DD:EE:'.repeat(65_536),
 ];
-/** The longest text of a record (objects.ts). */
+/** The greatest length of a text in a field of a record (objects.ts). */
 const TEXT_MAX_UNITS = 248;
 
 test('a device with an invalid address is not listed, and long texts are cut', async (t) => {
@@ -645,7 +656,7 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('if a slow connection fails after two clients were answered, an event and one line of the log tell of it', async (t) => {
+test('if a slow connection fails after two clients were answered, an event and one line of the log report the failure', async (t) => {
   const { bluez, recorder, backend, clock } = await startBackend(t, {}, withPhone);
   const attempt = new Deferred<void>();
   bluez.onCall.set('Connect', async () => {
@@ -654,11 +665,11 @@ test('if a slow connection fails after two clients were answered, an event and o
     // changes.
     bluez.objects.delete(pathOf(PHONE));
   });
-  const connecting = backend.handle({ do: 'connect', address: PHONE });
-  await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
-  const joining = backend.handle({ do: 'connect', address: PHONE });
+  const firstAnswer = backend.handle({ do: 'connect', address: PHONE });
+  await until('BlueZ has received Connect', () => bluez.calls.includes('Connect'));
+  const secondAnswer = backend.handle({ do: 'connect', address: PHONE });
   clock.advance(PAST_ANSWER_MS);
-  assert.deepEqual([faultOf(await connecting), faultOf(await joining)], ['none', 'none']);
+  assert.deepEqual([faultOf(await firstAnswer), faultOf(await secondAnswer)], ['none', 'none']);
 
   attempt.resolve();
   await until('the failure is published', () => recorder.published.includes('put bluetooth.outcome'));
@@ -672,7 +683,7 @@ test('several clients that request the same connection get the outcome of one at
   bluez.misbehaviours.set('Connect', 'hang');
   for (const error of ['org.bluez.Error.Failed', undefined]) {
     const first = connect();
-    await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
+    await until('BlueZ has received Connect', () => bluez.calls.includes('Connect'));
     const second = connect();
     bluez.changeDevice(PHONE, { Connected: error === undefined });
     bluez.answerHung(error);
@@ -693,10 +704,8 @@ test('a command to disconnect or forget a device is refused if BlueZ refuses it'
   }
 });
 
-test('a command for a blocked adapter is refused, and the answer names what blocks it', async (t) => {
-  const { bluez, recorder, backend, sendCommand } = await startBackend(t, {}, (bluez) =>
-    Object.assign(bluez.adapter(), { Powered: false }),
-  );
+test('a command for a blocked adapter is refused, and the answer names what blocks the adapter', async (t) => {
+  const { bluez, recorder, backend, sendCommand } = await startBackend(t, {}, withAdapterOff);
   bluez.misbehaviours.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
   const answer = await backend.handle({ do: 'power_up' });
   assert.equal(faultOf(answer), 'blocked');
@@ -706,7 +715,7 @@ test('a command for a blocked adapter is refused, and the answer names what bloc
 
   bluez.misbehaviours.clear();
   await sendCommand({ do: 'power_up' });
-  await until('the detail is removed', () => recorder.state === 'up');
+  await until('the status has no detail any more', () => recorder.state === 'up');
 });
 
 test('if BlueZ hangs, each command waits until its deadline, and no longer', async (t) => {
@@ -720,7 +729,7 @@ test('if BlueZ hangs, each command waits until its deadline, and no longer', asy
     await sendCommand({ do: verb, address: PHONE }, 'timeout');
 
   bluez.misbehaviours.clear();
-  // With so short a deadline the first attempts may fail on a busy machine.
+  // The deadline is short, so the first attempts may fail on a busy machine.
   await until('pairing mode starts', async () => (await backend.handle({ do: 'pairing_mode' })).ok);
 });
 
@@ -735,7 +744,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
 
   bluez.die();
   await until('BlueZ is gone', () => /^connecting: BlueZ.*not running/.test(recorder.state));
-  // The scripted BlueZ has kept its adapter visible, so the test makes it invisible before the start.
+  // The scripted BlueZ has kept the properties of its adapter, so the test makes the adapter invisible.
   bluez.adapter()['Discoverable'] = false;
   await bluez.start();
   await until('BlueZ is back', () => recorder.state === 'up');
@@ -750,43 +759,43 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
 
 const SECOND_ADAPTER = '/org/bluez/hci1';
 
-test('the first of two adapters is used, unless the other one is configured, or is in use and scans', async (t) => {
+test('the first of two adapters is used, unless the second one is configured, or scans while it is in use; no adapter replaces a configured one that is missing', async (t) => {
   const addSecondAdapter = (bluez: ScriptedBluez): void => {
-    const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
-    bluez.objects.set(SECOND_ADAPTER, { 'org.bluez.Adapter1': facts });
+    const properties = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
+    bluez.objects.set(SECOND_ADAPTER, { 'org.bluez.Adapter1': properties });
   };
   const { bluez, recorder } = await startBackend(t, {}, addSecondAdapter);
   assert.equal(recorder.record?.name, 'kitchen');
 
   bluez.remove(ADAPTER);
-  await until('the other adapter is taken', () => recorder.record?.name === 'other');
+  await until('the second adapter is used', () => recorder.record?.name === 'other');
   assert.equal(recorder.state, 'up');
 
   bluez.change(SECOND_ADAPTER, 'org.bluez.Adapter1', { Discovering: true });
-  await until('the other adapter scans', () => recorder.record?.scanning === true);
+  await until('the second adapter scans', () => recorder.record?.scanning === true);
   bluez.plugIn();
   // The new name shows that the second adapter is still in use after the first has come back.
   bluez.change(SECOND_ADAPTER, 'org.bluez.Adapter1', { Alias: 'still' });
-  await until('the adapter that scans is kept', () => recorder.record?.name === 'still');
+  await until('the second adapter stays in use', () => recorder.record?.name === 'still');
   bluez.change(SECOND_ADAPTER, 'org.bluez.Adapter1', { Discovering: false });
-  await until('the first adapter is taken again', () => recorder.record?.name === 'kitchen');
+  await until('the first adapter is used again', () => recorder.record?.name === 'kitchen');
   assert.equal(recorder.state, 'up');
 
-  const named = await startBackend(t, { adapter: 'hci1' }, addSecondAdapter);
-  assert.equal(named.recorder.record?.name, 'other');
+  const configured = await startBackend(t, { adapter: 'hci1' }, addSecondAdapter);
+  assert.equal(configured.recorder.record?.name, 'other');
   const missing = await startBackend(t, { adapter: 'hci7' }, addSecondAdapter);
   assert.equal(missing.recorder.state, 'connecting: BlueZ has no adapter hci7');
 });
 
-test('the start makes the adapter invisible and, if configured, switches it on; the idle time switches it off', async (t) => {
+test('the backend makes the adapter invisible at the start, switches it on if configured, and switches it off after the idle time', async (t) => {
   const idleMs = 600_000;
   const { bluez, recorder, clock } = await startBackend(
     t,
     { powerOnStart: true, idleTimeout: idleMs / 1_000 },
-    (bluez) => {
-      withPhone(bluez);
+    (newBluez) => {
+      withPhone(newBluez);
       // An earlier run of the daemon has left the adapter visible and pairable.
-      Object.assign(bluez.adapter(), { Powered: false, Discoverable: true, Pairable: true });
+      Object.assign(newBluez.adapter(), { Powered: false, Discoverable: true, Pairable: true });
     },
   );
   await until('the adapter is on', () => recorder.record?.powered === true);
@@ -801,10 +810,10 @@ test('the start makes the adapter invisible and, if configured, switches it on; 
   await until('the phone is disconnected', () => recorder.firstKnown?.connected === false);
 
   clock.advance(idleMs - 1_000);
-  // When this change is published, BlueZ has got all calls that were sent before.
+  // BlueZ has received all earlier calls of the backend when this change is published.
   bluez.changeDevice(PHONE, { Alias: 'renamed' });
   await until('the phone is renamed', () => recorder.firstKnown?.name === 'renamed');
-  assert.ok(!bluez.calls.includes('Set Powered=false'), 'the idle time begins anew after a connection');
+  assert.ok(!bluez.calls.includes('Set Powered=false'), 'the connection has restarted the idle time');
   clock.advance(1_000);
   await until('the adapter is off', () => recorder.record?.powered === false);
 });

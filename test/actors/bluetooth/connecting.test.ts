@@ -1,4 +1,4 @@
-// Tests how an attempt to connect a device ends if BlueZ answers it late or never.
+// Tests how an attempt to connect a device ends if BlueZ answers the daemon's calls late or never.
 
 import assert from 'node:assert/strict';
 import type { Bluez } from '../../../src/actors/bluetooth/bluez.js';
@@ -19,15 +19,15 @@ const PAIRED = { Paired: true };
 
 for (const who of ['a client', 'another program']) {
   test(`when ${who} makes BlueZ forget a device, the attempt to connect it ends, and a later attempt succeeds`, async (t) => {
-    const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, (bluez) => {
-      bluez.addDevice(SPEAKER, PAIRED);
-      bluez.misbehaviours.set('Connect', 'hang');
+    const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, (newBluez) => {
+      newBluez.addDevice(SPEAKER, PAIRED);
+      newBluez.misbehaviours.set('Connect', 'hang');
     });
-    const connecting = backend.handle({ do: 'connect', address: SPEAKER });
-    await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
+    const pendingAnswer = backend.handle({ do: 'connect', address: SPEAKER });
+    await until('BlueZ has received Connect', () => bluez.calls.includes('Connect'));
     if (who === 'a client') await sendCommand({ do: 'forget', address: SPEAKER });
     else bluez.remove(pathOf(SPEAKER));
-    assert.equal(faultOf(await connecting), 'no-such-device');
+    assert.equal(faultOf(await pendingAnswer), 'no-such-device');
 
     await until('the speaker is gone', () => recorder.device(SPEAKER) === undefined);
 
@@ -41,8 +41,8 @@ for (const who of ['a client', 'another program']) {
 
 const TIMEOUT: BusResult<undefined> = { ok: false, error: { kind: 'timeout' } };
 
-/** Makes a `Connecting` whose BlueZ answers `Connect` and `Pair` only by `reply`, and all else at once. */
-function startConnecting() {
+/** BlueZ answers `Connect` and `Pair` when the test resolves `reply`, and all other calls at once. */
+function makeConnecting() {
   const reply = new Deferred<BusResult<undefined>>();
   const calls: string[] = [];
   const callBluez = async ({ member }: { readonly member: string }): Promise<BusResult<undefined>> => {
@@ -67,9 +67,9 @@ const ABORTIONS: readonly (readonly [cause: string, abort: (connecting: Connecti
   ['the adapter was unplugged', (connecting) => connecting.adapterLost()],
 ];
 for (const [cause, abort] of ABORTIONS) {
-  // Without this cause, the timeout makes the daemon call `Disconnect` (last test of this file).
-  test(`the timeout of an attempt disconnects no device if ${cause} before`, async () => {
-    const { connecting, device, calls, reply } = startConnecting();
+  // The daemon calls `Disconnect` after a timeout if nothing aborts the attempt (last test of this file).
+  test(`no disconnection follows a timeout that comes after ${cause}`, async () => {
+    const { connecting, device, calls, reply } = makeConnecting();
     const outcome = connecting.reconnect({ ...device, Paired: true });
     abort(connecting);
     assert.notEqual(faultOf(await outcome), 'none');
@@ -81,7 +81,7 @@ for (const [cause, abort] of ABORTIONS) {
   });
 
   test(`no connection follows a pairing that ends after ${cause}`, async () => {
-    const { connecting, device, calls, reply } = startConnecting();
+    const { connecting, device, calls, reply } = makeConnecting();
     // The device is not paired yet, so the attempt begins with its pairing.
     const outcome = connecting.reconnect(device);
     abort(connecting);
@@ -93,8 +93,8 @@ for (const [cause, abort] of ABORTIONS) {
   });
 }
 
-test('the deadline of an attempt ends the connection that BlueZ still tries to make', async () => {
-  const { connecting, device, calls, reply } = startConnecting();
+test('the daemon calls Disconnect after a timeout, so that BlueZ does not go on trying to connect', async () => {
+  const { connecting, device, calls, reply } = makeConnecting();
   const outcome = connecting.reconnect({ ...device, Paired: true });
   reply.resolve(TIMEOUT);
   assert.equal(faultOf(await outcome), 'timeout');

@@ -1,36 +1,41 @@
-// The scan of another program makes BlueZ send thousands of signals. The work that concerns all devices is
-// done once for all signals that arrive together, not once for each signal.
+// Tests the backend with thousands of signals. BlueZ sends them during a scan of another program. The backend
+// chooses its adapter only once for all signals that arrive together. The backend gives up the connection to
+// the bus if too many signals come while the backend reads all objects of BlueZ.
 
 import assert from 'node:assert/strict';
 import { BluezObjects } from '../../../src/actors/bluetooth/objects.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { startBackend } from './backend-under-test.js';
-import { PHONE } from './scripted-bluez.js';
+import { PHONE, type ScriptedBluez } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const SIGNAL_COUNT = 2_000;
-/** The adapter is chosen once for each portion that the bus delivers. A portion has many signals. */
-const CHOICES_MAX = SIGNAL_COUNT / 4;
-/** `QUEUED_MAX_SIGNALS` of reading.ts. */
+/** The backend must choose its adapter less often than this, because many signals arrive together. */
+const CHOICES_LIMIT = SIGNAL_COUNT / 4;
+/** The value of `QUEUED_MAX_SIGNALS` in reading.ts. */
 const SIGNALS_QUEUED_MAX = 2_048;
 
-test('the last of many signals that arrive together is published, and the adapter is not chosen anew for each signal', async (t) => {
-  const { bluez, recorder } = await startBackend(t, {}, (bluez) => bluez.addDevice(PHONE, { Paired: true }));
+function addPhone(bluez: ScriptedBluez): void {
+  bluez.addDevice(PHONE, { Paired: true });
+}
+
+test('the last of many changes that arrive together is published, and the adapter is not chosen anew for each signal', async (t) => {
+  const { bluez, recorder } = await startBackend(t, {}, addPhone);
   const chooseAdapter = t.mock.method(BluezObjects.prototype, 'chooseAdapter');
   for (let signal = 1; signal <= SIGNAL_COUNT; signal += 1)
     bluez.changeDevice(PHONE, { Alias: `Phone ${signal}` });
-  await until('the last signal is published', () => recorder.firstKnown?.name === `Phone ${SIGNAL_COUNT}`);
+  await until('the last change is published', () => recorder.firstKnown?.name === `Phone ${SIGNAL_COUNT}`);
   const choices = chooseAdapter.mock.callCount();
-  assert.ok(choices < CHOICES_MAX, `the adapter was chosen ${choices} times`);
+  assert.ok(choices < CHOICES_LIMIT, `the adapter was chosen ${choices} times`);
 });
 
-test('if more signals come during a reading than can be queued, the backend gives up the connection to the bus, and publishes the reason', async (t) => {
-  const { bluez, recorder } = await startBackend(t, {}, (bluez) => bluez.addDevice(PHONE, { Paired: true }));
+test('if too many signals come during a reading, the backend gives up the connection to the bus, and publishes the reason', async (t) => {
+  const { bluez, recorder } = await startBackend(t, {}, addPhone);
 
   bluez.misbehaviours.set('GetManagedObjects', 'hang');
-  // The first reading is removed from `calls`, because the test waits for the second one.
+  // The call of the first reading is removed, because the test waits for the call of the second reading.
   bluez.calls.length = 0;
   bluez.die();
   await bluez.start();

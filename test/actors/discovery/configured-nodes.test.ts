@@ -1,5 +1,5 @@
-// The requests to the nodes of the configuration, sent to real HTTP servers that answer well, badly or not
-// at all (docs/configuration.md, "Finding nodes").
+// Tests the requests to the nodes of the configuration (docs/configuration.md, "Finding nodes"). Real HTTP
+// servers stand for the nodes. They answer well, badly or not at all.
 
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
@@ -11,7 +11,7 @@ import { until } from '../../until.js';
 
 /** The time between two rounds of requests (`PAUSE_MS` of configured-nodes.ts). */
 const PAUSE_MS = 60_000;
-/** The time in which a node must answer (`ANSWER_MAX_MS` of node-request.ts). */
+/** The time within which a node must answer (`ANSWER_MAX_MS` of node-request.ts). */
 const DEADLINE_MS = 5_000;
 
 async function startHttpServer(t: TestContext, answer: RequestListener): Promise<string> {
@@ -22,7 +22,7 @@ async function startHttpServer(t: TestContext, answer: RequestListener): Promise
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Sends the requests to the nodes at `urls`. Keeps all nodes as they were last reported. */
+/** Starts a `ConfiguredNodes` for the nodes at `urls`. Keeps its log, and the nodes of its last report. */
 class NodesUnderTest {
   readonly clock = new ManualClock();
   readonly logs: string[] = [];
@@ -53,14 +53,15 @@ class NodesUnderTest {
   }
 }
 
-const SERVER = { api_sw: 'tonearm', api_version: '1.2.3', hostname: 'attic' };
+/** The answer of a node to `GET /server`. */
+const SERVER_RECORD = { api_sw: 'tonearm', api_version: '1.2.3', hostname: 'attic' };
 
-test('a node that stops answering is not reachable until it answers again, and keeps its last answer', async (t) => {
+test('a node that stops answering is not reachable until it answers again, and its last answer is kept meanwhile', async (t) => {
   let isAnswering = true;
   const paths: string[] = [];
   const url = await startHttpServer(t, (request, response) => {
     paths.push(request.url ?? '');
-    if (isAnswering) response.end(JSON.stringify(SERVER));
+    if (isAnswering) response.end(JSON.stringify(SERVER_RECORD));
     else response.writeHead(503).end();
   });
   const nodes = new NodesUnderTest(t, url);
@@ -100,8 +101,8 @@ const BAD_ANSWERS: readonly (readonly [what: string, answer: RequestListener, re
     /answered with 302/,
   ],
   [
-    // At most 64 KiB are read (`ANSWER_MAX_BYTES` of node-request.ts).
-    'more bytes than are read',
+    // This is the bound `ANSWER_MAX_BYTES` of node-request.ts.
+    'more than 64 KiB',
     (_, response) => response.end(`{"api_sw":"${'x'.repeat(70_000)}"}`),
     /the answer to GET \/server is too large/,
   ],
@@ -110,7 +111,7 @@ const BAD_ANSWERS: readonly (readonly [what: string, answer: RequestListener, re
 for (const [what, answer, reason] of BAD_ANSWERS) {
   test(`a program that answers with ${what} is no node`, async (t) => {
     const nodes = new NodesUnderTest(t, await startHttpServer(t, answer));
-    await until('the answer is read', () => nodes.first.isReachable === false);
+    await until('the request has failed', () => nodes.first.isReachable === false);
     assert.match(nodes.logs[0] ?? '', reason);
     assert.equal(nodes.first.answer, undefined);
   });
@@ -133,7 +134,7 @@ test('a node that hangs delays no other node, and is not reachable after the dea
   const nodes = new NodesUnderTest(
     t,
     hangingUrl,
-    await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER))),
+    await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER_RECORD))),
   );
   await until('the other node has answered', () => nodes.all[1]?.isReachable);
   await until('the request hangs', () => hungRequests === 1);
@@ -144,7 +145,7 @@ test('a node that hangs delays no other node, and is not reachable after the dea
 
 test('ConfiguredNodes.stop leaves no timer that would begin another round of requests', async (t) => {
   const clock = new ManualClock();
-  const url = await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER)));
+  const url = await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER_RECORD)));
   let isReachable = false;
   const onChange = ([node]: readonly ConfiguredNode[]): void => {
     isReachable = node?.isReachable === true;

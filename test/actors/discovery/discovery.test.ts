@@ -1,5 +1,5 @@
-// The discovery bridge on a scripted bus. Answers of the bus or of avahi-daemon are wrong, strange or
-// missing.
+// Tests the discovery bridge when something fails, for instance when avahi-daemon refuses a call or answers
+// late. The bus and its avahi-daemon are scripted.
 
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -30,12 +30,12 @@ const ADDRESS = { address: '192.0.2.1', family: 'IPv4' } as const;
 const ETH0_INDEX = 2;
 const INTERFACES: NetworkInterfaces = [{ name: 'eth0', index: ETH0_INDEX, addresses: [ADDRESS] }];
 const EVERY_IPV4 = '0.0.0.0';
-/** A node that is served only here announces nothing. It finds other nodes all the same. */
+/** A node that is served only at this address announces nothing, but finds other nodes. */
 const LOOPBACK = '127.0.0.1';
 
 type SpecialAnswer = (socket: Socket, received: ReceivedCall) => boolean;
 
-/** A bus with an avahi-daemon. `answerSpecially` returns true for a call that it has answered itself. */
+/** A bus with an avahi-daemon. A call for which `answerSpecially` returns true gets no ordinary answer. */
 function startAvahi(t: TestContext, answerSpecially: SpecialAnswer = () => false): Promise<ScriptedBus> {
   const call = (socket: Socket, received: ReceivedCall): void => {
     const { serial, text } = received;
@@ -53,7 +53,7 @@ function startAvahi(t: TestContext, answerSpecially: SpecialAnswer = () => false
 /** Starts the bridge of a node that is served at `address`. `recorder` has what the bridge publishes. */
 function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, interfaces = () => INTERFACES) {
   process.env['DBUS_SYSTEM_BUS_ADDRESS'] = `unix:path=${bus.path}`;
-  const recorder = Object.assign(new Recorder(), { ask: () => assert.fail('the bridge requests nothing') });
+  const recorder = Object.assign(new Recorder(), { ask: () => assert.fail('an operation is requested') });
   const settings = { enabled: true, name: 'Kitchen', nodes: [], trust: true };
   const bridge = new Discovery(settings, recorder, { interfaces, clock: systemClock });
   t.after(() => bridge.stop());
@@ -77,7 +77,7 @@ const itemNewSignal = (name: string): Buffer =>
 
 /**
  * `txt` has the pairs of the TXT record, such as `api=tonearm`. The service belongs to another node on the
- * same machine (`LOCAL_FLAG`).
+ * bridge's machine (`LOCAL_FLAG`).
  */
 function foundSignal(name: string, ...txt: readonly string[]): Buffer {
   const pairs = txt.map((pair) => [...Buffer.from(pair)]);
@@ -85,7 +85,7 @@ function foundSignal(name: string, ...txt: readonly string[]): Buffer {
   return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...values);
 }
 
-test('if avahi-daemon refuses each name of a service, 32 names are tried before the bridge gives up for a while', async (t) => {
+test('if avahi-daemon refuses every name for the service of a node, the bridge tries 32 names before it gives up for a while', async (t) => {
   let triedNames = 0;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     if (!text.includes('AddService')) return false;
@@ -98,10 +98,10 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried before 
 
   assert.match(recorder.state, /^connecting: avahi-daemon: .*32 names are all in use/);
   assert.equal(triedNames, 32);
-  assert.equal(recorder.logs.length, 31, 'the log has each further name');
+  assert.equal(recorder.logs.length, 31, 'the log has a line for each name after the first');
 });
 
-test('while avahi-daemon permits no announcement, the bridge is up and finds nodes, and later it announces its own node', async (t) => {
+test('the bridge is up and finds nodes while avahi-daemon permits no announcement, and announces its own node when avahi-daemon permits this', async (t) => {
   let mayAnnounce = false;
   let refusals = 0;
   let browserCount = 0;
@@ -112,7 +112,7 @@ test('while avahi-daemon permits no announcement, the bridge is up and finds nod
       return true;
     }
     if (text.includes('ServiceResolverNew')) {
-      // The service is found before the path of its resolver is known.
+      // The bridge gets the signal `Found` before the path of the resolver.
       socket.write(Buffer.concat([foundSignal('attic', 'api=tonearm'), reply(serial, 'o', SIGNAL_PATH)]));
       return true;
     }
@@ -127,7 +127,7 @@ test('while avahi-daemon permits no announcement, the bridge is up and finds nod
     recorder.state.startsWith('up: not announced: avahi-daemon.conf'),
   );
   reportServed();
-  await until('the next round tries again', () => refusals === 2);
+  await until('the announcement is refused again', () => refusals === 2);
 
   mayAnnounce = true;
   reportServed();
@@ -135,12 +135,12 @@ test('while avahi-daemon permits no announcement, the bridge is up and finds nod
   assert.equal(browserCount, 1, 'the connection to the bus was never replaced');
 });
 
-/** A bus whose avahi-daemon leaves the first call of `member` open until `refuse` refuses it. */
-async function startRefusingOnce(t: TestContext, member: string) {
-  // The list is empty until the first call, and then has this call.
+/** The first call of `refusedMember` gets no answer from avahi-daemon until `refuse` refuses the call. */
+async function startRefusingOnce(t: TestContext, refusedMember: string) {
+  // The list is empty until the first call of `refusedMember`. Then it has this one call.
   const firstCalls: { readonly socket: Socket; readonly serial: number }[] = [];
   const bus = await startAvahi(t, (socket, { serial, text }) => {
-    const isFirst = firstCalls.length === 0 && text.includes(member);
+    const isFirst = firstCalls.length === 0 && text.includes(refusedMember);
     if (isFirst) firstCalls.push({ socket, serial });
     return isFirst;
   });
@@ -148,7 +148,7 @@ async function startRefusingOnce(t: TestContext, member: string) {
     for (const { socket, serial } of firstCalls)
       socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotSupportedError', 'not now'));
   };
-  const countCalls = (name: string) => bus.received.filter(({ text }) => text.includes(name)).length;
+  const countCalls = (member: string) => bus.received.filter(({ text }) => text.includes(member)).length;
   return { bus, countCalls, refuse };
 }
 
@@ -164,7 +164,7 @@ test('if a change comes while a step of an announcement fails, the announcement 
   assert.equal(countCalls('Free'), 1, 'the entry group without a service is freed');
 });
 
-test('if a change comes while a withdrawal fails, the announcement is withdrawn in the next round', async (t) => {
+test('if a change comes while the withdrawal of an announcement fails, the next round withdraws the announcement', async (t) => {
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'Free');
   let interfaces = INTERFACES;
   const { recorder, reportServed } = startDiscovery(t, bus, ADDRESS.address, () => interfaces);
@@ -179,22 +179,22 @@ test('if a change comes while a withdrawal fails, the announcement is withdrawn 
   assert.equal(countCalls('Free'), 2);
 });
 
-test('interfaces that cannot be read are read again, and the log has one line about the failure', async (t) => {
+test('if the network interfaces cannot be read, the bridge tries again in each round, but logs only the first failure', async (t) => {
   const bus = await startAvahi(t);
-  let hasDescriptors = false;
-  let readings = 0;
+  let hasFreeDescriptor = false;
+  let attempts = 0;
   const { recorder, reportServed } = startDiscovery(t, bus, EVERY_IPV4, () => {
-    readings += 1;
-    // Node throws this error if the process has no free file descriptor.
-    if (!hasDescriptors) throw new Error('EMFILE');
+    attempts += 1;
+    // Node.js throws this error if the process has no free file descriptor.
+    if (!hasFreeDescriptor) throw new Error('EMFILE');
     return INTERFACES;
   });
-  for (const expectedReadings of [1, 2, 3]) {
+  for (const expectedAttempts of [1, 2, 3]) {
     reportServed();
-    await until('the interfaces have been read', () => readings >= expectedReadings);
+    await until('the bridge has tried to read the interfaces', () => attempts >= expectedAttempts);
   }
 
-  hasDescriptors = true;
+  hasFreeDescriptor = true;
   reportServed();
   await until('the service is announced', () => bus.received.some(({ text }) => text.includes('Commit')));
   assert.deepEqual(recorder.logs, ['warn: the network interfaces cannot be read']);
@@ -202,36 +202,36 @@ test('interfaces that cannot be read are read again, and the log has one line ab
 
 /** The deadline of a call to avahi-daemon (CALL_DEADLINE_MS in discovery/bridge.ts). */
 const CALL_DEADLINE_MS = 20_000;
-/** Longer than the wait before the bus is dialled again, and shorter than the deadline of its greeting. */
+/** Longer than the wait before the bridge dials the bus again, and shorter than the deadline of a dial. */
 const RECONNECTED_AFTER_MS = 1_000;
 
 /**
- * Starts the bridge. After the announcement, avahi-daemon leaves one question (`GetState`) open. Timers of
- * the process, such as the deadline of a call, fire when the test moves `clock`.
+ * Starts the bridge. After the announcement, avahi-daemon does not answer `GetState` until the test calls
+ * `answerLate`. The timers of the process, such as the deadline of a call, fire when the test moves `clock`.
  */
 async function startSlowAvahi(t: TestContext) {
   const clock = new ManualClock();
   t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number) => clock.after(ms, callback));
   t.mock.method(globalThis, 'clearTimeout', (cancel?: () => void) => cancel?.());
   let isSlow = false;
-  const openQuestions: (() => void)[] = [];
+  const lateAnswers: (() => void)[] = [];
   const bus = await startAvahi(t, (socket, { serial, text }) => {
-    const staysOpen = isSlow && text.includes('GetState');
-    if (staysOpen) openQuestions.push(() => socket.write(reply(serial, 'i', RUNNING)));
-    return staysOpen;
+    const mustWait = isSlow && text.includes('GetState');
+    if (mustWait) lateAnswers.push(() => socket.write(reply(serial, 'i', RUNNING)));
+    return mustWait;
   });
   const { recorder, reportServed } = startDiscovery(t, bus, EVERY_IPV4);
   // The bus is dialled in a timer of 0 ms.
   clock.advance(0);
-  const countCalls = (name: string) => bus.received.filter(({ text }) => text.includes(name)).length;
+  const countCalls = (member: string) => bus.received.filter(({ text }) => text.includes(member)).length;
   await until('the service is announced', () => countCalls('Commit') === 1);
 
   isSlow = true;
   reportServed();
-  await until('a question is open', () => openQuestions.length === 1);
+  await until('a call waits for its answer', () => lateAnswers.length === 1);
   const answerLate = (): void => {
     isSlow = false;
-    for (const answer of openQuestions) answer();
+    for (const answer of lateAnswers) answer();
   };
   return { bus, clock, recorder, reportServed, countCalls, answerLate };
 }
@@ -240,23 +240,23 @@ test('an announcement stays if avahi-daemon takes almost 20 s for one answer', a
   const { bus, clock, reportServed, countCalls, answerLate } = await startSlowAvahi(t);
   clock.advance(CALL_DEADLINE_MS - 1);
   answerLate();
-  // A timer has requested another round meanwhile (`ROUND_EVERY_MS` of announcer.ts), and each round asks
-  // `GetState` once. A round begins only after the end of the one before.
-  const questions = countCalls('GetState');
-  await until('the next round has begun', () => countCalls('GetState') > questions);
+  // A timer has requested another round meanwhile (`ROUND_EVERY_MS` of announcer.ts), and each round calls
+  // `GetState` once. A round begins only after the end of the round before.
+  const callsBefore = countCalls('GetState');
+  await until('the next round has begun', () => countCalls('GetState') > callsBefore);
   reportServed();
   await until(
-    'another round has begun, so the next round has ended',
-    () => countCalls('GetState') > questions + 1,
+    'one more round has begun, so the round before has ended',
+    () => countCalls('GetState') > callsBefore + 1,
   );
   assert.equal(countCalls('Free'), 0, 'nothing is withdrawn');
   assert.equal(bus.connections(), 1);
 });
 
-test('an avahi-daemon that leaves a call open for 20 s is reported, and called over a new connection', async (t) => {
+test('if avahi-daemon does not answer a call within 20 s, the bridge reports this, and announces the node over a new connection', async (t) => {
   const { bus, clock, recorder, countCalls, answerLate } = await startSlowAvahi(t);
   clock.advance(CALL_DEADLINE_MS);
-  await until('the bridge waits for Avahi', () => recorder.state.startsWith('connecting'));
+  await until('the bridge is connecting', () => recorder.state.startsWith('connecting'));
   assert.equal(recorder.state, 'connecting: avahi-daemon: no answer in time');
 
   answerLate();
@@ -268,14 +268,14 @@ test('an avahi-daemon that leaves a call open for 20 s is reported, and called o
 /** The number of services that may be resolved at the same time (RESOLVERS_MAX in discovery/browser.ts). */
 const SERVICES_MAX = 256;
 
-test('the list of nodes has a bound, keeps no place for a service that is no node, and is empty once the bus is lost', async (t) => {
+test('the bridge resolves 256 services at most, frees the place of a service that is no node, and drops its nodes when the bus is lost', async (t) => {
   let peer: Socket | undefined;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     peer = socket;
     const isAttic = text.includes('ServiceResolverNew') && text.includes('attic');
     if (!isAttic) return false;
-    // The service is found before the path of its resolver is known. The resolver has the path of the
-    // scripted signals, so that the signal `Failure` below comes from this resolver.
+    // The bridge gets the signal `Found` before the path of the resolver. All scripted signals have this
+    // path, so the signal `Failure` below comes from this resolver.
     socket.write(Buffer.concat([foundSignal('attic', 'api=tonearm'), reply(serial, 'o', SIGNAL_PATH)]));
     return true;
   });
@@ -285,10 +285,10 @@ test('the list of nodes has a bound, keeps no place for a service that is no nod
   await until('the browser is made', () => isCalled('ServiceBrowserNew'));
   for (let service = 1; service <= SERVICES_MAX; service += 1) {
     peer?.write(itemNewSignal(`other ${service}`));
-    // If a call gets no answer for 20 s, the bridge ends the connection. So a busy machine gets only a few
-    // services at a time.
+    // The bridge ends the connection if a call gets no answer for 20 s. The machine may be busy, so the
+    // bridge gets only a few services at a time.
     if (service % 16 === 0)
-      await until('these services have resolvers', () => isCalled('ServiceResolverNew', `other ${service}`));
+      await until('these services are resolved', () => isCalled('ServiceResolverNew', `other ${service}`));
   }
   for (const name of ['cellar', 'loft']) peer?.write(itemNewSignal(name));
   await until('a service is left out', () => recorder.logs.length > 0);
@@ -296,7 +296,7 @@ test('the list of nodes has a bound, keeps no place for a service that is no nod
 
   // This TXT record has no `api`, so the service is no node.
   peer?.write(foundSignal('other 1', 'txtvers=1'));
-  await until('the resolver is ended', () => isCalled('Free', '/resolver'));
+  await until('the resolver is freed', () => isCalled('Free', '/resolver'));
   peer?.write(itemNewSignal('attic'));
   await until('the attic is published', () => recorder.newest('nodes', 'attic'));
 
@@ -313,7 +313,7 @@ test('the list of nodes has a bound, keeps no place for a service that is no nod
   await until('the list is empty', () => drops().length === 2);
 });
 
-test('a resolver with an invalid path makes the bridge reconnect, and a refused resolver does not', async (t) => {
+test('the bridge reconnects if the path of a resolver is invalid, but not if avahi-daemon refuses to make a resolver', async (t) => {
   let hasSentInvalidPath = false;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     if (text.includes('ServiceBrowserNew')) {

@@ -1,5 +1,6 @@
-// The records of nodes that the configuration names and of nodes that were found on the network. A node that
-// is both has one record (docs/configuration.md, "Finding nodes").
+// Tests the records of configured nodes and of nodes that were found on the network. A configured node that
+// was also found has one record (docs/configuration.md, "Finding nodes"). Tests also which origins are
+// trusted, and to which origins this node's page may connect.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,9 +25,9 @@ function createKnownNodes({ isTrusting = true } = {}) {
     nodes,
     publish,
     list: () => publish.all<NodeRecord>('nodes'),
-    /** The trusted origins. */
+    /** The origins whose pages are trusted here. */
     origins: () => publish.keys('nodes.origins'),
-    /** The origins to which the page may connect. */
+    /** The origins to which this node's page may connect. */
     policy: () => publish.keys('nodes.policy'),
   };
 }
@@ -34,7 +35,7 @@ function createKnownNodes({ isTrusting = true } = {}) {
 function sightingWith(name: string, address: string, port = 8018, host = `${name}.local`): Sighting {
   const service = { name, host, address, port };
   const isLocal = false;
-  return parseSighting(service, [Buffer.from('api=tonearm')], isLocal) ?? assert.fail(name);
+  return parseSighting(service, [Buffer.from('api=tonearm')], isLocal) ?? assert.fail(`${name} is no node`);
 }
 
 /** A node that has answered from `address`; without `address`, a node that does not answer. */
@@ -43,7 +44,7 @@ function configuredNode(url: string, address?: string, { isOwnAddress = false } 
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
-test('a node that is only configured has its address as its name, followed by the port unless this is 8018', () => {
+test('a configured node that was not found is named by its address, and also by its port if the port is not 8018', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://10.8.0.3:8018', '10.8.0.3'),
@@ -61,7 +62,7 @@ test('a node that is only configured has its address as its name, followed by th
 test('a node that was found and is also configured, by a name or an address, is listed once', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('cellar', '192.168.1.8')]);
-  // The first two URLs lead to `attic`. Only the second is answered, which makes the node reachable.
+  // The first two URLs lead to `attic`. The node is reachable, because it answers at the second URL.
   nodes.setConfigured([
     configuredNode('http://192.168.1.7:8018'),
     configuredNode('http://attic.vpn:8018', '192.168.1.7'),
@@ -99,15 +100,15 @@ test('a configured node with another port or another address than the found node
   assert.deepEqual(names, ['attic', '192.168.1.7:9000', '192.168.1.9']);
 });
 
-test('a node that is configured by a name has the address that answered, but no address with https', () => {
+test('a node that is configured by a name has the address that has answered, but it has no address if its URL has https', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://attic.vpn', '10.8.0.4'),
     configuredNode('https://node.example.org', '10.8.0.5'),
   ]);
-  const places = list().map(({ name, addresses, port }) => [name, addresses, port]);
+  const listed = list().map(({ name, addresses, port }) => [name, addresses, port]);
   // The certificate of https is for the name, so the address is of no use.
-  assert.deepEqual(places, [
+  assert.deepEqual(listed, [
     ['attic.vpn:80', ['10.8.0.4'], 80],
     ['node.example.org:443', [], 443],
   ]);
@@ -139,7 +140,7 @@ test('a configured node is this node itself if it has both an address and the po
 test('if a stranger announces the name of a configured node, only the configured node is listed', () => {
   const { nodes, list } = createKnownNodes();
   const stranger = sightingWith('10.8.0.3', '192.168.1.66');
-  // The stranger has the host `10.8.0.3.local`.
+  // The stranger's host is `10.8.0.3.local`, so the stranger is not the configured node.
   nodes.setSightings([stranger]);
   nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual(
@@ -148,7 +149,7 @@ test('if a stranger announces the name of a configured node, only the configured
   );
 });
 
-test('no origin is published without trust; with trust, the origins of a node change with its addresses and vanish with the node', () => {
+test('the trusted origins of a node follow its addresses and vanish with the node, but no origin is trusted if discovery.trust is false', () => {
   const untrusting = createKnownNodes({ isTrusting: false });
   untrusting.nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual([untrusting.list().length, untrusting.origins()], [1, []]);
@@ -169,7 +170,7 @@ test('the page of this node may connect to known nodes, even if their pages are 
   nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('shed', '93.184.215.14')]);
   nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual(origins(), []);
-  // The page may connect to `shed` by its name, but not at its public address.
+  // The page may connect to the name of `shed`, but not to its public address.
   assert.deepEqual(policy(), [
     'http://192.168.1.7:8018',
     'http://attic.local:8018',
@@ -181,7 +182,7 @@ test('the page of this node may connect to known nodes, even if their pages are 
   assert.deepEqual(policy(), ['http://10.8.0.3:8018']);
 });
 
-test('the page may connect to every host of the configuration, but pages of the web get no trust', () => {
+test('the page of this node may connect to every configured host, but only addresses of the house are trusted', () => {
   const { nodes, origins, policy } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('https://kitchen.example.org', '93.184.215.14'),
@@ -198,7 +199,7 @@ test('the page may connect to every host of the configuration, but pages of the 
   ]);
 });
 
-test('if a stranger announces a configured node at a public address, the page may not connect to this address', () => {
+test('if a stranger announces a configured node at a public address, the page of this node may not connect to this address', () => {
   const { nodes, list, policy } = createKnownNodes();
   nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('attic', '93.184.215.14')]);
   nodes.setConfigured([configuredNode('http://192.168.1.7:8018')]);

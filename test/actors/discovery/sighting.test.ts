@@ -1,5 +1,5 @@
-// Tests which facts about a service on the network are accepted, and the record of a node that is made of
-// them (docs/http-api.md, "Node").
+// Tests which facts about a service on the network are accepted, and how these facts become the record of a
+// node (docs/http-api.md, "Node").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,8 +17,8 @@ function sightedAs(txt: readonly string[], changes: Partial<typeof SERVICE> = {}
 }
 
 test('a service is a node only if its TXT record, port and host are right', () => {
-  const wrongRecords = [['api=printer'], [], ['xapi=tonearm'], ['api']];
-  for (const txt of wrongRecords) assert.equal(sightedAs(txt), undefined, `${txt}`);
+  const wrongTxtRecords = [['api=printer'], [], ['xapi=tonearm'], ['api']];
+  for (const txt of wrongTxtRecords) assert.equal(sightedAs(txt), undefined, `${txt}`);
   // Keys may have capitals. If a key occurs twice, its first pair counts (RFC 6763, 6.4).
   assert.equal(sightedAs(['API=tonearm', 'api=odio-api'])?.api, 'tonearm');
   assert.equal(sightedAs(['api=tonearm'], { port: 0 }), undefined);
@@ -38,14 +38,14 @@ test('a service is a node only if its TXT record, port and host are right', () =
   for (const host of wrongHosts) assert.equal(sightedAs(['api=tonearm'], { host }), undefined, host);
 });
 
-test('a service called odio-api is a node if its TXT record has no api, but not if the record has an unknown api', () => {
+test('a service whose name begins with the word odio-api is a node if its TXT record has no api, but not if the record has an unknown api', () => {
   const { api, path, version } = sightedAs(['version=0.6.0'], { name: 'odio-api on attic' }) ?? {};
   assert.deepEqual([api, path, version], ['odio-api', '/ui', '0.6.0']);
   assert.equal(sightedAs(['version=0.6.0'], { name: 'odio-apis' }), undefined);
   assert.equal(sightedAs(['api=printer'], { name: 'odio-api' }), undefined);
 });
 
-/** An announced path, and the path that is published. */
+/** Each key is an announced path, and its value is the path that is published. */
 const PATHS: Readonly<Record<string, string>> = {
   '/ui': '/ui',
   '/a/b?c=d#e': '/a/b?c=d#e',
@@ -58,32 +58,33 @@ const PATHS: Readonly<Record<string, string>> = {
   [`/${'a'.repeat(300)}`]: '/',
 };
 for (const [path, expected] of Object.entries(PATHS)) {
-  test(`the path ${JSON.stringify(path.slice(0, 20))} is published as ${expected}`, () =>
+  const printedPath = path.length > 20 ? `${path.slice(0, 20)}...` : path;
+  test(`the path ${JSON.stringify(printedPath)} is published as ${expected}`, () =>
     assert.equal(sightedAs(['api=tonearm', `path=${path}`])?.path, expected));
 }
 
-test('a node has only the addresses of its own host that other machines can use, with IPv4 first', () => {
+test('a node has only addresses that belong to its own host and that other machines can use, and IPv4 addresses come first', () => {
   const addresses = '2001:db8::1 192.0.2.7 192.0.2.7 127.0.0.1 ::1 fe80::1 0.0.0.0 224.0.0.1 x'.split(' ');
   const sightings = addresses.flatMap((address) => sightedAs(['api=tonearm'], { address }) ?? []);
-  const otherHost = sightedAs(['api=tonearm'], { address: '192.0.2.9', host: 'other.local' });
-  assert.ok(otherHost);
-  assert.deepEqual(announcedNode([...sightings, otherHost], OWN_NAME)?.addresses, [
+  const sightingOfOtherHost = sightedAs(['api=tonearm'], { address: '192.0.2.9', host: 'other.local' });
+  assert.ok(sightingOfOtherHost);
+  assert.deepEqual(announcedNode([...sightings, sightingOfOtherHost], OWN_NAME)?.addresses, [
     '192.0.2.7',
     '2001:db8::1',
   ]);
 });
 
-test('the addresses of a host are listed together, even if its name is announced once with and once without a capital', () => {
-  const addresses = [
+test('the addresses of one host are listed together, even if one announcement of its name has a capital and another has none', () => {
+  const announcements = [
     { address: '192.0.2.7', host: 'Attic.local' },
     { address: '192.0.2.8', host: 'attic.local' },
   ];
-  const sightings = addresses.flatMap((changes) => sightedAs(['api=tonearm'], changes) ?? []);
+  const sightings = announcements.flatMap((changes) => sightedAs(['api=tonearm'], changes) ?? []);
   assert.deepEqual(announcedNode(sightings, OWN_NAME)?.addresses, ['192.0.2.7', '192.0.2.8']);
 });
 
 test('a node is this node only if its service is local and has the name of this node', () => {
-  const sighting = sightedAs(['api=tonearm']) ?? assert.fail('the service is a node');
+  const sighting = sightedAs(['api=tonearm']) ?? assert.fail('the service is no node');
   const local: Sighting = { ...sighting, isLocal: true };
   const remote: Sighting = { ...sighting, isLocal: false };
 

@@ -1,6 +1,6 @@
-// Tests which origins of pages are trusted because of a node (docs/http-api.md, "The house"). The node was
-// announced, perhaps by a stranger, or it is configured. Tests also to which origins of a configured node
-// the page may connect.
+// Tests which origins of another node are trusted (docs/http-api.md, "The house"). That node is configured,
+// or it was announced, perhaps by a stranger. Tests also to which origins of a configured node the page of
+// the daemon's own node may connect.
 
 import assert from 'node:assert/strict';
 import { BlockList, isIP } from 'node:net';
@@ -22,7 +22,7 @@ const NODE: NodeRecord = {
 
 const ROWS: readonly (readonly [what: string, node: Partial<NodeRecord>, origins: readonly string[]])[] = [
   ['a name below .local', {}, ['http://attic.local:8018']],
-  ['a host name in capitals, which no browser sends', { host: 'Attic.LOCAL' }, ['http://attic.local:8018']],
+  ['a host name in capitals that no browser sends', { host: 'Attic.LOCAL' }, ['http://attic.local:8018']],
   ['an address as its host', { host: '192.168.1.7' }, ['http://192.168.1.7:8018']],
   ['an IPv6 address as its host', { host: 'fd00:0:0::7' }, ['http://[fd00::7]:8018']],
   ['a link-local address as its host', { host: '169.254.3.4' }, ['http://169.254.3.4:8018']],
@@ -36,8 +36,8 @@ const ROWS: readonly (readonly [what: string, node: Partial<NodeRecord>, origins
   ['the API odio-api', { api: 'odio-api' }, []],
   ['a name of the web', { host: 'evil.example' }, []],
   ['a name of the web that looks like one of the house', { host: 'attic.local.evil.example' }, []],
-  ['a host name that is only the suffix', { host: 'local' }, []],
-  ['a name that a name server of the house gives', { host: 'attic.lan' }, []],
+  ['only the suffix local as its host name', { host: 'local' }, []],
+  ['a name that only a name server of the house knows', { host: 'attic.lan' }, []],
   ['a public address', { host: '93.184.215.14', addresses: ['93.184.215.14', '2a00::1'] }, []],
   [
     'addresses just outside the private networks',
@@ -49,25 +49,25 @@ const ROWS: readonly (readonly [what: string, node: Partial<NodeRecord>, origins
   ['a name that is no valid host of a URL', { host: 'a^b.local' }, []],
 ];
 for (const [what, node, origins] of ROWS)
-  test(`a node with ${what} gives trust to ${origins.join(', ') || 'no origin'}`, () =>
+  test(`a node with ${what} has these trusted origins: ${origins.join(', ') || 'none'}`, () =>
     assert.deepEqual(trustedOrigins({ ...NODE, ...node }), origins));
 
 const CONFIGURED_ROWS: typeof ROWS = [
   ['a name of the web, with https', { host: 'node.example.org', port: 443 }, ['https://node.example.org']],
   [
-    'an address outside the private networks behind its name',
+    'a name, and an address outside the private networks',
     { host: 'node.vpn', addresses: ['100.64.0.1'] },
     ['http://100.64.0.1:8018', 'http://node.vpn:8018'],
   ],
   ['an IPv6 address', { host: '2a00:0::1' }, ['http://[2a00::1]:8018']],
   ['the API odio-api', { api: 'odio-api' }, []],
-  ['a name that stands for many', { host: '*.example.org' }, []],
-  ['a name that would begin another rule of the policy', { host: 'a;sandbox' }, []],
-  ['a name that would begin another policy', { host: 'a,b' }, []],
-  ['a name that no name server has, because it is too long', { host: 'a'.repeat(254) }, []],
+  ['a name with a wildcard', { host: '*.example.org' }, []],
+  ['a name that would begin another rule of the Content-Security-Policy', { host: 'a;sandbox' }, []],
+  ['a name that would begin another Content-Security-Policy', { host: 'a,b' }, []],
+  ['a name that is too long for any name server', { host: 'a'.repeat(254) }, []],
 ];
 for (const [what, node, origins] of CONFIGURED_ROWS)
-  test(`a configured node with ${what} may be reached by the page at ${origins.join(', ') || 'no origin'}`, () =>
+  test(`this node's page may connect to these origins of a configured node with ${what}: ${origins.join(', ') || 'none'}`, () =>
     assert.deepEqual(configuredOrigins({ ...NODE, ...node }), origins));
 
 const UNTRUSTED_ADDRESSES = [
@@ -80,7 +80,7 @@ const UNTRUSTED_ADDRESSES = [
   '::1',
 ];
 const TRUSTED_ADDRESSES = ['192.168.1.7', '10.1.2.3', '172.20.0.1', 'fd12::1', '169.254.1.1'];
-/** Names are joined from these pieces. Some of them end or change the host of a URL, such as `/` and `@`. */
+/** Names are joined from these pieces. Some pieces, such as `/` and `@`, end or change the host of a URL. */
 const HOST_PIECES = [
   'evil',
   'example',
@@ -139,5 +139,5 @@ test('no announcement gives trust to a name of the web or to a public address', 
       assert.equal(port, '8018', origin);
     }
   }
-  assert.ok(trustedCount > 100, 'some announcements give trust to an origin');
+  assert.ok(trustedCount > 100, 'many announced origins are trusted');
 });

@@ -1,4 +1,4 @@
-// Tests which topics a broker refuses by the reason codes of its answer, and which text the reason has.
+// Tests which topics count as refused after a broker's answer with reason codes, and the text of the reason.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The bridge against a real broker: the topics that it publishes, and the commands that it accepts.
-// claims.test.ts has the ownership of a branch, outages.test.ts the return after a loss.
+// Tests the MQTT bridge on a real broker: the topics that it publishes, and the commands that it accepts.
+// claims.test.ts tests who owns a branch. outages.test.ts tests the bridge when the broker goes away.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -24,7 +24,7 @@ import { until } from '../../until.js';
 
 const LONG_NAME = '長'.repeat(4096);
 const STRANGE_NAMES = ['set', 'a/b', 'a+b', 'a#b', 'a%b', '\u0085', '\ufdd0', '🎵 é', 'tab\there', LONG_NAME];
-/** The outputs that a simulated node has from the start. */
+/** The names of the outputs that a simulated node has from the start. */
 const USUAL_NAMES = ['alsa', 'kitchen'];
 
 function problemDocument(status: number, type: string): string {
@@ -34,7 +34,7 @@ function problemDocument(status: number, type: string): string {
 const putOutput = (id: number, name: string) => put('audio.outputs', `${id}`, output(id, name));
 
 const COMMAND_COUNT = 300;
-/** One command is under way, and 256 wait. */
+/** One command is under way, and at most 256 commands wait. */
 const ACCEPTED_COUNT = 1 + 256;
 
 describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
@@ -47,7 +47,8 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
 
   /**
    * Starts a node with the records `WHOLE_NODE` of simulated-node.ts and a branch of its own, and a spy on
-   * this branch. If `options` has a topic, the node has that branch instead, and the spy receives nothing.
+   * this branch. If `options.settings` has a topic, the node has the branch of that topic instead, and the
+   * spy receives nothing.
    */
   async function startNode(t: TestContext, options: Partial<NodeOptions> = {}) {
     nodeCount += 1;
@@ -61,7 +62,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     return { node, spy };
   }
 
-  test('publishes everything that the node has, and the status online', async (t) => {
+  test('publishes everything that the node has, with the status online, and publishes the status offline when it stops', async (t) => {
     const { node } = await startNode(t);
     const branch = `${node.topic}/`;
     const tree = await retained(broker.url, `${branch}#`);
@@ -104,20 +105,20 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     const spy = await startSpy(broker.url, `${prefix}/#`);
     t.after(() => spy.end());
     const text = await spy.untilText(device);
-    // Home Assistant publishes an empty message for each entity of a device that is deleted.
+    // Home Assistant deletes a device by sending an empty message for each entity of the device.
     for (let entity = 0; entity < 3; entity += 1) await spy.publish(device, '', { retain: true });
     const isRetained = async () => (await retained(broker.url, device)).get(device) === text;
     await until('the broker retains the device again', isRetained);
     assert.deepEqual([node.state, node.reason], ['up', '']);
   });
 
-  test('has a topic for each output, whatever its name is, and a command at this topic reaches the output', async (t) => {
+  test('has a topic for each output, whatever the name of the output is, and a command below this topic reaches the output', async (t) => {
     const { node, spy } = await startNode(t);
     node.publishRecords(...STRANGE_NAMES.map((name, index) => putOutput(10 + index, name)));
     const names = [...USUAL_NAMES, ...STRANGE_NAMES];
-    const topicOfOutputs = `${node.topic}/audio/outputs/`;
+    const outputsPrefix = `${node.topic}/audio/outputs/`;
     const states = await until('all outputs are published', () => {
-      const published = [...spy.tree()].filter(([topic]) => topic.startsWith(topicOfOutputs));
+      const published = [...spy.tree()].filter(([topic]) => topic.startsWith(outputsPrefix));
       return published.length === names.length && published;
     });
     for (const [topic, text] of states) {
@@ -127,17 +128,17 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
 
     const mutedNames = node.commands.map(([what]) => what.replace('muteOutput ', ''));
     assert.deepEqual(mutedNames.sort(), names.sort());
-    const topicLevels = states.map(([topic]) => topic.slice(topicOfOutputs.length));
+    const topicLevels = states.map(([topic]) => topic.slice(outputsPrefix.length));
     const escapedLevels = topicLevels.filter((level) => level.includes('a%'));
     assert.deepEqual(escapedLevels.sort(), ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb']);
   });
 
-  test('has a topic for each of several outputs with one name, and a command reaches the output of its topic', async (t) => {
+  test('has a topic for each of several outputs that share a name, and a command reaches the output of its topic', async (t) => {
     const { node, spy } = await startNode(t);
     // Each name could mean two outputs: two are called `twin`, and `57` is the name of one output and the id
     // of another. So the requests have ids.
     node.publishRecords(putOutput(57, 'twin'), putOutput(58, 'twin'), putOutput(9, '57'));
-    // The second twin is called `twin #58`. In a topic `#` is written `%23`.
+    // The second twin is published as `twin #58`. Its topic has `%23` in place of `#`.
     const topicOfOutputs = `${node.topic}/audio/outputs`;
     for (const [level, id] of [
       ['twin', 57],
@@ -175,7 +176,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await spy.publish(`${clients}/22/set`, { volume: 0.2, output: 'kitchen' });
     await spy.publish(`${clients}/22/mute/set`, 'ON');
     await spy.publish(`${clients}/talk/set`, { volume: 0.3 });
-    // No client has the name 5, so 5 is an id.
+    // No client has the name `5`, so `5` is an id.
     await spy.publish(`${clients}/5/set`, { volume: 0.4 });
     await until('all commands have come', () => node.commands.length === 5);
     assert.deepEqual(node.commands, [
@@ -222,13 +223,13 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(node.commands, []);
   });
 
-  test('answers a refused command at the response topic of its sender, too', async (t) => {
+  test('answers a refused command at the error topic of the node, and also at the response topic of the sender', async (t) => {
     const { node, spy } = await startNode(t);
     const sender = mqtt.connect(broker.url, { protocolVersion: 5 });
     t.after(() => sender.endAsync(true));
-    const received: { topic: string; text: string; mark: string }[] = [];
+    const received: { topic: string; text: string; correlation: string }[] = [];
     sender.on('message', (topic, payload, { properties }) =>
-      received.push({ topic, text: payload.toString(), mark: String(properties?.correlationData) }),
+      received.push({ topic, text: payload.toString(), correlation: String(properties?.correlationData) }),
     );
     await sender.subscribeAsync(['answers/+', 'house/+/error'], { qos: 1 });
     const topic = `${node.topic}/power/set`;
@@ -243,7 +244,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await until('the answer has come', () => received.some((message) => message.topic === 'answers/me'));
     const [error, answer] = received;
     assert.equal(error?.topic, `${node.topic}/error`);
-    assert.deepEqual(answer, { topic: 'answers/me', text: error?.text, mark: 'mark 1' });
+    assert.deepEqual(answer, { topic: 'answers/me', text: error?.text, correlation: 'mark 1' });
 
     await sender.publishAsync(topic, 'REBOOT', { qos: 1 });
     await until(
@@ -251,7 +252,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
       () => spy.texts(`${node.topic}/error`).length === 2,
     );
     assert.deepEqual(node.commands, [['powerOff', undefined]]);
-    // The answer to this command comes after all other answers.
+    // This command is the last, so its answer comes after all other answers.
     await send('REBOOT', 'answers/last');
     const answeredTopics = () =>
       received.map((message) => message.topic).filter((name) => name.startsWith('answers/'));
@@ -263,7 +264,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     );
   });
 
-  test('reads again and again the state that no event announces', async (t) => {
+  test('repeatedly reads the state that no event announces', async (t) => {
     let isRebootAllowed = false;
     // The bridge reads this state every ten minutes (bridge.ts). With this clock the bridge reads the state
     // every 50 ms.
@@ -279,9 +280,9 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await spy.untilText(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
   });
 
-  test('asks again soon for state that could not be read', async (t) => {
+  test('soon asks again for state that could not be read', async (t) => {
     const requestedOperations = new Set<string>();
-    // After a failure the bridge asks again in 30 s (bridge.ts). With this clock it asks again in 50 ms.
+    // The bridge asks again 30 s after a failure (bridge.ts). With this clock it asks again after 50 ms.
     const { node, spy } = await startNode(t, {
       clock: hurrying(30_000),
       answer: (request) => {
@@ -314,7 +315,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await until('the accepted commands are carried out', () => node.commands.length === ACCEPTED_COUNT);
   });
 
-  test('does not carry out a retained command, and publishes an error that names it', async (t) => {
+  test('does not carry out a retained command, and publishes an error with the topic of the command', async (t) => {
     const spy = await startSpy(broker.url, 'house/retained/#');
     t.after(() => spy.end());
     const topic = 'house/retained/audio/server/set';
@@ -325,12 +326,9 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
       [error.type, error.status, error.topic],
       ['urn:tonearm:problem:retained-command', 400, topic],
     );
-    // A command with the retain flag is refused while the node is connected, too.
+    // A command with the retain flag is also refused if it comes while the node is connected.
     await spy.publish(topic, { volume: 0.3 }, { retain: true });
-    await until(
-      'both retained commands are in the errors',
-      () => spy.texts('house/retained/error').length === 2,
-    );
+    await until('both retained commands are refused', () => spy.texts('house/retained/error').length === 2);
 
     await spy.publish(topic, { volume: 0.2 });
     await until('the command that is not retained is carried out', () => node.commands.length > 0);
@@ -356,7 +354,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     }
   });
 
-  test('subscribes to no commands where mqtt.control is false', async (t) => {
+  test('subscribes to no commands if mqtt.control is false', async (t) => {
     await startNode(t, { settings: { topic: 'house/shown', control: false } });
     assert.doesNotMatch(broker.log(), /house\/shown.*\/set/);
   });

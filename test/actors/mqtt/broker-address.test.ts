@@ -1,5 +1,5 @@
-// Tests the files that are read for each connection to a broker, and the reason when a file cannot be read.
-// small-file.test.ts tests paths that are no regular file.
+// Tests how the files of the password and of the certificates are read for a connection to a broker, and for
+// which reasons a file is refused. small-file.test.ts tests paths that are no regular file.
 
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ const PASSWORDS: readonly (readonly [content: string, password: string])[] = [
   ['', ''],
 ];
 for (const [content, password] of PASSWORDS) {
-  test(`a file of ${JSON.stringify(content)} holds the password ${JSON.stringify(password)}`, async () => {
+  test(`a file with the content ${JSON.stringify(content)} has the password ${JSON.stringify(password)}`, async () => {
     const path = join(folder, 'password');
     writeFileSync(path, content, { mode: 0o600 });
     const address = await addressWith(path);
@@ -42,17 +42,17 @@ for (const [content, password] of PASSWORDS) {
   });
 }
 
-const UTF16_WITH_MARK = Buffer.from('\ufeffgeheim', 'utf16le');
-const UTF16_WITHOUT_MARK = Buffer.from('geheim', 'utf16le');
-const CONTENTS: readonly (readonly [content: string | Buffer, oddities: string])[] = [
+const UTF16_WITH_BYTE_ORDER_MARK = Buffer.from('\ufeffgeheim', 'utf16le');
+const UTF16_WITHOUT_BYTE_ORDER_MARK = Buffer.from('geheim', 'utf16le');
+const ODDITIES: readonly (readonly [content: string | Buffer, oddities: string])[] = [
   ['geheim', ''],
   ['ge heim\r\n', ''],
   ['', 'it is empty'],
   ['\n', 'it is empty'],
   ['\ufeffgeheim\n', 'it begins with a byte order mark'],
-  [UTF16_WITH_MARK, 'it is written in UTF-16'],
-  [Buffer.from(UTF16_WITH_MARK).swap16(), 'it is written in UTF-16'],
-  [UTF16_WITHOUT_MARK, 'it is written in UTF-16'],
+  [UTF16_WITH_BYTE_ORDER_MARK, 'it is written in UTF-16'],
+  [Buffer.from(UTF16_WITH_BYTE_ORDER_MARK).swap16(), 'it is written in UTF-16'],
+  [UTF16_WITHOUT_BYTE_ORDER_MARK, 'it is written in UTF-16'],
   [Buffer.from('gehä', 'latin1'), 'it is not written in UTF-8'],
   [' geheim\n', 'it begins or ends with a blank'],
   ['geheim\t\n', 'it begins or ends with a blank'],
@@ -62,7 +62,7 @@ const CONTENTS: readonly (readonly [content: string | Buffer, oddities: string])
     'it begins with a byte order mark, it has more than one line, it begins or ends with a blank',
   ],
 ];
-for (const [content, oddities] of CONTENTS) {
+for (const [content, oddities] of ODDITIES) {
   test(`a password file with the bytes ${Buffer.from(content).toString('hex')} has the oddities: ${oddities || 'none'}`, async () => {
     const path = join(folder, 'odd');
     writeFileSync(path, content, { mode: 0o600 });
@@ -72,6 +72,7 @@ for (const [content, oddities] of CONTENTS) {
   });
 }
 
+/** The bound of broker-address.ts. */
 const FILE_MAX_BYTES = 4 << 20;
 const LARGE = Buffer.alloc(FILE_MAX_BYTES + 1);
 
@@ -80,22 +81,21 @@ function createWithMode(path: string, mode: number): void {
   chmodSync(path, mode);
 }
 
-const UNREADABLE_FILES: readonly (readonly [what: string, create: (path: string) => void, reason: RegExp])[] =
+const REFUSED_FILES: readonly (readonly [what: string, create: (path: string) => void, reason: RegExp])[] = [
+  ['missing', () => undefined, /^mqtt\.passwordFile: \S+: it does not exist$/],
+  ['too large', (path) => writeFileSync(path, LARGE, { mode: 0o600 }), /: it is larger than 4194304 bytes$/],
   [
-    ['not there', () => undefined, /^mqtt\.passwordFile: \S+: it does not exist$/],
-    ['large', (path) => writeFileSync(path, LARGE, { mode: 0o600 }), /: it is larger than 4194304 bytes$/],
-    [
-      'readable for its group, too',
-      (path) => createWithMode(path, 0o640),
-      /: others can read this file: run chmod 600 on it$/,
-    ],
-    [
-      'readable for others, but not for its group',
-      (path) => createWithMode(path, 0o604),
-      /: others can read this file: run chmod 600 on it$/,
-    ],
-  ];
-for (const [what, create, reason] of UNREADABLE_FILES) {
+    'readable for its group, too',
+    (path) => createWithMode(path, 0o640),
+    /: others can read this file: run chmod 600 on it$/,
+  ],
+  [
+    'readable for others, but not for its group',
+    (path) => createWithMode(path, 0o604),
+    /: others can read this file: run chmod 600 on it$/,
+  ],
+];
+for (const [what, create, reason] of REFUSED_FILES) {
   test(`a password file that is ${what} is refused with a reason`, async () => {
     const path = join(folder, what.replace(/\W/g, ''));
     create(path);
@@ -114,7 +114,7 @@ test('a certificate file that does not exist is refused with a reason, and one t
   assert.equal(address.ok && address.value.ca, 'PEM');
 });
 
-test('a certificate file is read also if the scheme of the address has capitals', async () => {
+test('a certificate file is also read if the scheme of the URL has capitals', async () => {
   const caFile = join(folder, 'ca-for-capitals');
   writeFileSync(caFile, 'PEM');
   // The file is read only for the scheme `mqtts`.

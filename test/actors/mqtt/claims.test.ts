@@ -1,5 +1,5 @@
-// Tests on a real broker which node owns a branch of topics, and which one owns Home Assistant's device. Two
-// nodes have the same branch or the same identifier, or the broker retains topics of an earlier run.
+// Tests which node owns a branch of topics, and which node owns the device of Home Assistant. The broker is
+// real. Two nodes have the same branch or identifier, or the broker retains topics of an earlier run.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -47,7 +47,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     ['a node that takes no commands', 'house/b', ['first', 'second'], { control: false }, /another node/],
     ['another process', 'house/c', ['same', 'same'], {}, /another tonearm on this machine/],
   ] as const) {
-    test(`is taken over from ${who} only when that one has ended, and until then a second node only asks for it`, async (t) => {
+    test(`is taken over from ${who} only when that owner has ended, and until then the second node publishes only its question`, async (t) => {
       const first = nodeOn(t, topic, identifiers[0], { settings });
       await first.up();
       const spy = await spyOn(t, topic);
@@ -55,7 +55,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       await second.connecting(reason);
       const questionCount = () => spy.texts(`${topic}/who`).length;
       const countBefore = questionCount();
-      await until('the second node has asked twice more', () => questionCount() > countBefore + 1);
+      await until('the second node has asked two more times', () => questionCount() > countBefore + 1);
 
       const published = spy.received
         .filter((message) => !message.retained)
@@ -77,7 +77,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     });
   }
 
-  test('has an owner that answers each question, also if the broker retains an old question', async (t) => {
+  test('has an owner that answers each question, even if the broker retains an old question', async (t) => {
     const topic = 'house/asked';
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/who`, 'long ago', { retain: true });
@@ -108,12 +108,12 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     });
   }
 
-  for (const [what, hasEnded] of [
-    ['has ended', true],
-    ['was left by a power cut', false],
+  for (const [what, hasStopped] of [
+    ['has stopped', true],
+    ['has lost its power', false],
   ] as const) {
     test(`is taken over from a node that ${what}, and the device of that node is removed only then`, async (t) => {
-      const prefix = hasEnded ? 'ended' : 'cut';
+      const prefix = hasStopped ? 'ended' : 'cut';
       const topic = `house/${prefix}-device`;
       const spy = await spyOn(t, prefix);
       const branchSpy = await spyOn(t, topic);
@@ -125,12 +125,12 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       await first.up();
       const device = await spy.untilText(deviceOf(former));
 
-      const second = nodeOn(t, topic, present, { settings, clock: hasEnded ? ASKS_SOON : WAITS_LONG });
+      const second = nodeOn(t, topic, present, { settings, clock: hasStopped ? ASKS_SOON : WAITS_LONG });
       await second.connecting(/another node, 00000000000000aa/);
       assert.equal((await retained(broker.url, deviceOf(former))).get(deviceOf(former)), device);
-      // Ends the first node. Returns the one that takes over: the second, or a third after a power cut.
+      // Stops the first node. Returns the node that takes over: the second, or a third after a power cut.
       const takeOver = async () => {
-        if (hasEnded) {
+        if (hasStopped) {
           await first.stop();
           return second;
         }
@@ -140,8 +140,8 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
         await branchSpy.publish(`${topic}/status`, 'online', { retain: true });
         return nodeOn(t, topic, present, { settings, clock: WAITS_BRIEFLY });
       };
-      const taker = await takeOver();
-      await taker.up();
+      const newOwner = await takeOver();
+      await newOwner.up();
       await spy.untilText(deviceOf(present));
       assert.deepEqual(spy.texts(deviceOf(former)), [device, '']);
       const lastTopics = spy.received.slice(-2).map((message) => message.topic);
@@ -151,7 +151,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
         [deviceOf(present)],
         'the broker retains only the device of the present node',
       );
-      assert.equal(taker.reason, '');
+      assert.equal(newOwner.reason, '');
     });
   }
 
@@ -161,7 +161,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     const device = `moved/device/tonearm_${former}/config`;
     const spy = await spyOn(t, 'moved');
     await spy.publish(`${topic}/node`, former, { retain: true });
-    // The device belongs to the branch of this topic.
+    // The device belongs to the branch `house/elsewhere`.
     const availability = [{ topic: 'house/elsewhere/status' }];
     await spy.publish(device, { components: { x: { platform: 'sensor', availability } } }, { retain: true });
     await nodeOn(t, topic, '00000000000000dd', { settings: { homeAssistantPrefix: 'moved' } }).up();
@@ -179,7 +179,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     await spy.untilText(`${topic}/node`, (text) => text === '00000000000000ee');
   });
 
-  test('belongs after a power cut to the node that takes it over first, even if another node has sent its question earlier', async (t) => {
+  test('belongs to the first node that takes it over after a power cut, even if another node has sent its question earlier', async (t) => {
     const topic = 'house/cut';
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/node`, 'first', { retain: true });
@@ -195,7 +195,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
 
   /**
    * A node whose memory card is a copy of `card`. All copies have the same /etc/machine-id, so `card` is the
-   * identifier of all of them. The prefix keeps the devices of different cards apart.
+   * identifier of all of them. `homeAssistantPrefix` keeps the devices of different cards apart.
    */
   const cloneOn = (t: TestContext, branch: string, card: string) =>
     nodeOn(t, branch, card, { settings: { homeAssistantPrefix: card } });
@@ -209,7 +209,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     return text === '' ? '' : JSON.parse(text).components.backend_mqtt.state_topic.replace('/backends', '');
   }
 
-  test('has no device while the living node of another branch has the same identifier', async (t) => {
+  test('has no device while a living node of another branch has the same identifier', async (t) => {
     const first = cloneOn(t, 'clones/first', 'card1');
     await first.up();
     await until('the first node has published its device', async () => (await deviceBranch('card1')) !== '');
@@ -231,10 +231,10 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       'the second node has published its device',
       async () => (await deviceBranch('card1')) === 'clones/second',
     );
-    await until('the second node has no reason any more', () => second.reason === '');
+    await until('the second node reports no reason any more', () => second.reason === '');
   });
 
-  test('has a device, or reports why not, if a clone starts at the same time', async (t) => {
+  test('has the device, or its node reports why not, if a node of another branch starts at the same time with the same identifier', async (t) => {
     const nodes = ['clones/left', 'clones/right'].map((branch) => cloneOn(t, branch, 'card2'));
     await until('one of the two has the device, and the other one reports why it has none', async () => {
       const branch = await deviceBranch('card2');
@@ -252,11 +252,11 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
   });
 
   for (const [what, owner, status] of [
-    ['has gone', 'card3', 'offline'],
-    ['was left by a power cut', 'card3', 'online'],
-    ['belongs to another node now', 'other', 'online'],
+    ['whose node has stopped', 'card3', 'offline'],
+    ['whose node has lost its power', 'card3', 'online'],
+    ['that belongs to another node now', 'other', 'online'],
   ] as const) {
-    test(`takes over the device of a branch that ${what}`, async (t) => {
+    test(`gets the device of a former branch ${what}`, async (t) => {
       const spy = await spyOn(t, 'former');
       await spy.publish('former/node', owner, { retain: true });
       await spy.publish('former/status', status, { retain: true });
@@ -266,9 +266,9 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       await spy.publish('card3/device/tonearm_card3/config', formerDevice, { retain: true });
 
       const settings = { homeAssistantPrefix: 'card3' };
-      const present = nodeOn(t, 'clones/present', 'card3', { settings, clock: WAITS_BRIEFLY });
-      await present.up();
-      assert.equal(present.reason, '');
+      const node = nodeOn(t, 'clones/present', 'card3', { settings, clock: WAITS_BRIEFLY });
+      await node.up();
+      assert.equal(node.reason, '');
       await until(
         'the node publishes the device',
         async () => (await deviceBranch('card3')) === 'clones/present',
