@@ -1,4 +1,5 @@
-// Tests the look-up of a name: the answer of the program, and the outcome if it fails, hangs or is missing.
+// Tests the look-up of a host name by the program `getent`: the result if this program answers, fails, hangs,
+// is missing, or is not needed.
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
@@ -11,7 +12,7 @@ import { until } from '../until.js';
 
 const NAME = 'broker.example';
 
-/** A look-up whose program is this shell script. */
+/** Makes a look-up whose program is this shell script. `folder` contains the program, called `getent`. */
 function lookupBy(t: TestContext, script: string) {
   const folder = temporaryFolder(t);
   const program = join(folder, 'getent');
@@ -24,7 +25,7 @@ interface Choice {
   readonly all: boolean;
 }
 
-/** Resolves with the addresses, as `net.connect` gets them, or with the code of the error. */
+/** Resolves with all addresses, with the first address and its family, or with the code of the error. */
 function resolveName(lookup: NameLookup, choice: Choice, name = NAME): Promise<unknown> {
   return new Promise((resolve) => {
     const answer = (
@@ -58,7 +59,7 @@ const ANSWERS: readonly (readonly [what: string, script: string, choice: Choice,
   [
     'only the addresses on whole lines if the output is cut off',
     // The output is cut off after 65 536 bytes (`OUTPUT_MAX_BYTES` in name-lookup.ts). The last line begins
-    // 9 bytes before this bound. So `10.0.0.12` remains of it, which is a wrong address.
+    // 9 bytes before this bound. So only `10.0.0.12`, a wrong address, remains of this line.
     'echo "10.0.0.7 STREAM"; head -c 65511 /dev/zero | tr "\\0" "\\n"; printf "10.0.0.123 STREAM"',
     { all: true },
     [{ address: '10.0.0.7', family: 4 }],
@@ -72,7 +73,7 @@ for (const [what, script, choice, expected] of ANSWERS) {
   });
 }
 
-test('the program is called with ahosts and the name', async (t) => {
+test('the arguments of the program are `ahosts` and the name', async (t) => {
   const { lookup } = lookupBy(t, `[ "$*" = "ahosts ${NAME}" ] && echo "10.0.0.7 STREAM"`);
   assert.deepEqual(await resolveName(lookup, { all: false }), ['10.0.0.7', 4]);
 });
@@ -90,7 +91,7 @@ test('a look-up that hangs gives ENOTFOUND when it is ended', async (t) => {
   assert.equal(await answered, 'ENOTFOUND');
 });
 
-test('addresses and names of this machine need no program', () => {
+test('the program is not used for an IP address, or for a name of this machine', () => {
   const lookup = new NameLookup();
   for (const host of ['127.0.0.1', '::1', 'localhost', 'broker.localhost', 'LOCALHOST'])
     assert.equal(lookup.lookupFor(host), undefined, host);

@@ -18,10 +18,10 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 
 const DEADLINE_MS = 60_000;
-/** With this period, the longest one of a timer, no poll begins during a test. */
+/** A slow poll (path-watch.ts) with this period never begins during a test. No timer can be longer. */
 const NEVER_MS = 2 ** 31 - 1;
 const SHORT_POLL_MS = 5;
-/** Each change is reported at once, and not together with later changes. */
+/** The watch waits this long for further changes before it reports one. */
 const SETTLE_MS = 0;
 
 /** A watch on `path` until the test ends. */
@@ -41,7 +41,7 @@ class WatchUnderTest {
     t.after(() => watch.close());
   }
 
-  /** Resolves when the watch has reported another file than before. */
+  /** Resolves when the watch has reported a change of the file's identity. */
   async reports(what: string): Promise<void> {
     await until(`the watch reports ${what}`, () => this.#reported !== this.#known, DEADLINE_MS);
     this.#known = this.#reported;
@@ -112,14 +112,15 @@ describe('the watch of a path reports when a file', () => {
     mkdirSync(dirname(path));
     const watch = new WatchUnderTest(t, path);
     rmSync(dirname(path), { recursive: true });
-    // In this turn the watch may already notice that the directory is gone.
+    // During this wait the watch may already notice that the directory is gone.
     await new Promise((resolve) => setImmediate(resolve));
     makeFile(path);
     await watch.reports('the new file');
   });
 
   test('changes in a directory that was removed and made again at once', async (t) => {
-    // The new directory does not always get the inode number of the old one, so there are several rounds.
+    // The new directory may get the inode number of the old one, or another number. Several rounds make both
+    // cases likely.
     for (let round = 0; round < 5; round += 1) {
       const path = join(temporaryFolder(t), 'a', 'file');
       makeFile(path);
@@ -132,7 +133,7 @@ describe('the watch of a path reports when a file', () => {
     }
   });
 
-  test('behind a symbolic link is replaced by a change of this link, or is rewritten', async (t) => {
+  test('is rewritten behind a symbolic link, or becomes another file because the link changes', async (t) => {
     // Each of the two changes is reported by the next poll at the latest.
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);
@@ -161,29 +162,29 @@ describe('the watch of a path reports when a file', () => {
 });
 
 test('a watch that the kernel has ended is set again at the next poll', async (t) => {
-  const watch = t.mock.method(fileSystem, 'watch');
-  // path-watch.ts imports `watch` by its name. Such an import changes only by this call.
+  const watchMock = t.mock.method(fileSystem, 'watch');
+  // path-watch.ts imports `watch` by its name. Only this call puts the mock in the place of such an import.
   syncBuiltinESMExports();
   t.after(() => {
-    watch.mock.restore();
+    watchMock.mock.restore();
     syncBuiltinESMExports();
   });
   const path = join(temporaryFolder(t), 'file');
   new WatchUnderTest(t, path, SHORT_POLL_MS);
-  watch.mock.calls[0]?.result?.emit('error', new Error('ended'));
-  await until('there is another watch', () => watch.mock.callCount() === 2);
+  watchMock.mock.calls[0]?.result?.emit('error', new Error('ended'));
+  await until('there is another watch', () => watchMock.mock.callCount() === 2);
 });
 
 test('a watch that is closed reports nothing', async (t) => {
   const path = join(temporaryFolder(t), 'file');
-  const noticed: string[] = [];
+  const reportsOfClosed: string[] = [];
   const slowPollMs = 1;
-  const closed = new PathWatch(path, () => noticed.push('a change'), SETTLE_MS, slowPollMs);
-  const living = new WatchUnderTest(t, path);
+  const closed = new PathWatch(path, () => reportsOfClosed.push('a change'), SETTLE_MS, slowPollMs);
+  const open = new WatchUnderTest(t, path);
   makeFile(path);
   closed.close();
-  await living.reports('the file');
+  await open.reports('the file');
   unlinkSync(path);
-  await living.reports('that the file is gone');
-  assert.deepEqual(noticed, []);
+  await open.reports('that the file is gone');
+  assert.deepEqual(reportsOfClosed, []);
 });

@@ -1,5 +1,5 @@
-// Tests `GET /audio/network` on real sound servers, in a network of their own: the open port, its addresses,
-// and the commands for other computers.
+// Tests `GET /audio/network` on real sound servers: the open port, its addresses, and the commands for other
+// computers. This file runs in a network of its own.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -15,12 +15,12 @@ import { DEADLINE, startBackend } from './backed.js';
 const HOUSE_ADDRESS = '10.9.0.1';
 
 async function isReached(host: string, port: number): Promise<boolean> {
-  const client = connect({ host, port });
-  const hasConnected = await once(client, 'connect').then(
+  const socket = connect({ host, port });
+  const hasConnected = await once(socket, 'connect').then(
     () => true,
     () => false,
   );
-  client.destroy();
+  socket.destroy();
   return hasConnected;
 }
 
@@ -56,36 +56,36 @@ inOwnNetwork(import.meta.url, () => {
         assert.equal((await network()).enabled, false);
       });
 
-      test('the answer names an open port with its addresses until it is closed', DEADLINE, async (t) => {
+      test('the answer names an open port and its addresses until that port closes', DEADLINE, async (t) => {
         const { sound, network } = await startOnNetwork(t);
-        const module = await openPort(sound, 'port=4801');
+        const moduleIndex = await openPort(sound, 'port=4801');
 
         const { enabled, addresses, port, cookie, commands } = await network();
         assert.deepEqual([enabled, addresses, port], [true, [HOUSE_ADDRESS], 4801]);
         assert.equal(cookie, kind === 'pulseaudio' ? 'required' : 'unused');
-        // A computer with PulseAudio, and one with PipeWire, each get a command for a program and one for an
-        // output (computer-lines.ts).
+        // The other computer may have PulseAudio or PipeWire. There are two commands for each of these: one
+        // for a program, and one for an output (computer-lines.ts).
         assert.equal(commands.length, 4);
         for (const { lines } of commands) assert.match(lines.at(-1) ?? '', /tcp:10\.9\.0\.1:4801 /);
 
-        await sound.pactl('unload-module', module.trim());
+        await sound.pactl('unload-module', moduleIndex.trim());
         assert.equal((await network()).enabled, false);
       });
 
-      test('a port at `::` is not reached by IPv4, and gets no address of IPv4', DEADLINE, async (t) => {
+      test('IPv4 does not reach a port at `::`, so the answer has no IPv4 address', DEADLINE, async (t) => {
         const { sound, network } = await startOnNetwork(t);
         // PipeWire takes an address of IPv6 only in brackets.
         const everyAddress = kind === 'pulseaudio' ? '::' : '[::]';
         await openPort(sound, `listen=${everyAddress}`, 'port=4803');
         assert.equal(await isReached(HOUSE_ADDRESS, 4803), false);
 
-        // This network has no addresses of IPv6 except loopback and link-local ones, which are left out.
+        // This network has only loopback and link-local addresses of IPv6. The answer leaves them out.
         const { enabled, addresses, port, commands } = await network();
         assert.deepEqual([enabled, addresses, port, commands], [true, [], 4803, []]);
       });
 
-      // PipeWire tells no client about a port that its configuration opens. The daemon finds the port in the
-      // kernel's tables (listening-sockets.ts).
+      // PipeWire tells no client about a port that PipeWire's configuration opens. The daemon finds the port
+      // in the kernel's tables (listening-sockets.ts).
       if (kind === 'pipewire')
         test('the answer names a port that the configuration of PipeWire opens', DEADLINE, async (t) => {
           const { network } = await startOnNetwork(t, { opened: `tcp:${HOUSE_ADDRESS}:4802` });

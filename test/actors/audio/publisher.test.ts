@@ -1,4 +1,5 @@
-// A change of the state must publish only the differences, and nothing twice.
+// Tests `SoundPublisher`. It publishes only records that have changed, makes labels unique, warns if there is
+// no room for more records, and shortens long records.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,24 +14,24 @@ const LINE_MAX_BYTES = 120 * 1024;
 const NONE_REMOVED: ReadonlySet<number> = new Set();
 
 function setUp() {
-  const published: string[] = [];
+  const calls: string[] = [];
   const outputs: OutputRecord[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({
     put: (collection, key, json) => {
-      published.push(`put ${collection} ${key}`);
+      calls.push(`put ${collection} ${key}`);
       if (collection === 'audio.outputs') outputs.push(JSON.parse(json));
     },
-    drop: (collection, key) => published.push(`drop ${collection} ${key}`),
-    log: (level, message, fields) => published.push(`${level} ${message} ${JSON.stringify(fields)}`),
+    drop: (collection, key) => calls.push(`drop ${collection} ${key}`),
+    log: (level, message, fields) => calls.push(`${level} ${message} ${JSON.stringify(fields)}`),
   });
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], NONE_REMOVED);
   state.replaceSinkInputs([sinkInputInfo(5, 'News')], NONE_REMOVED);
-  /** Publishes the state, and returns what was published since the last call. */
+  /** Publishes the state. Returns the puts, drops and log lines since the last call. */
   const update = () => {
     publisher.update(state);
-    return published.splice(0);
+    return calls.splice(0);
   };
   return { state, publisher, update, takeOutputs: () => outputs.splice(0) };
 }
@@ -66,7 +67,7 @@ test('two clients that swap names are both removed before either is published wi
 
 test('the name of an output is added to its label while another output has the same label', () => {
   const { state, publisher, takeOutputs } = setUp();
-  const sinkCalledHall = (id: number, name: string) => sinkInfo(id, name, { description: 'Hall' });
+  const sinkLabelledHall = (id: number, name: string) => sinkInfo(id, name, { description: 'Hall' });
   const updatedLabels = () => {
     publisher.update(state);
     return takeOutputs().map(({ name, label }) => `${name}: ${label}`);
@@ -74,29 +75,32 @@ test('the name of an output is added to its label while another output has the s
   // This call publishes the two outputs of `setUp`, so that each further call returns only changes.
   updatedLabels();
 
-  state.putSink(sinkCalledHall(0, 'living'));
+  state.putSink(sinkLabelledHall(0, 'living'));
   assert.deepEqual(updatedLabels(), ['living: Hall']);
-  state.putSink(sinkCalledHall(1, 'kitchen'));
+  state.putSink(sinkLabelledHall(1, 'kitchen'));
   assert.deepEqual(updatedLabels(), ['kitchen: Hall (kitchen)', 'living: Hall (living)']);
   state.putSink(sinkInfo(0, 'living', { description: 'Hall', muted: true }));
   assert.deepEqual(updatedLabels(), ['living: Hall (living)']);
-  state.replaceSinks([sinkCalledHall(1, 'kitchen')], NONE_REMOVED);
+  state.replaceSinks([sinkLabelledHall(1, 'kitchen')], NONE_REMOVED);
   assert.deepEqual(updatedLabels(), ['kitchen: Hall']);
 });
 
-test('a warning that there is no room for more records is logged once, and again only after half of them have gone', () => {
+test('the warning that there is no room for more records is logged once, and again only after half of the room is free', () => {
   const { state, update } = setUp();
   const warningsAt = (count: number) => {
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
     state.replaceSinks(sinks, NONE_REMOVED);
-    const inputs = Array.from({ length: count }, (_, index) => sinkInputInfo(index, `stream ${index}`));
-    state.replaceSinkInputs(inputs, NONE_REMOVED);
+    const sinkInputs = Array.from({ length: count }, (_, index) => sinkInputInfo(index, `stream ${index}`));
+    state.replaceSinkInputs(sinkInputs, NONE_REMOVED);
     return update().filter((line) => line.startsWith('warn'));
   };
   const bothWarnings = ['outputs', 'streams'].map(
-    (records) => `warn there is room for no more ${records}: further ones are left out {"most":512}`,
+    (kind) => `warn there is room for no more ${kind}: further ones are left out {"most":512}`,
   );
-  /** There is room for 512 records (`RECORDS_MAX` of fields.ts). With 256 records, half of it is free. */
+  /**
+   * There is room for 512 outputs and for 512 streams (`RECORDS_MAX` of fields.ts). With 256 of each, half of
+   * the room is free.
+   */
   const rows: readonly (readonly [count: number, warnings: readonly string[]])[] = [
     [511, []],
     [512, bothWarnings],
@@ -121,8 +125,8 @@ test('a record has no properties if control characters would make its JSON too l
     log: () => undefined,
   });
   state.putServer(serverInfo());
-  // Each client has 8 kB of properties. JSON writes each control character as six bytes, so those of `Wild`
-  // would need 48 kB, which is more than `JSON_MAX_UNITS` of publisher.ts.
+  // Each client has 8 kB of properties. JSON writes each control character as six bytes, so the properties of
+  // `Wild` would need 48 kB. This is more than `JSON_MAX_UNITS` of publisher.ts.
   const eightProps = (text: string) =>
     Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((key) => [`${key}`, text]));
   state.putSinkInput(sinkInputInfo(5, 'Long', { props: eightProps('x'.repeat(1000)) }));
@@ -145,7 +149,7 @@ test('a long list of ports is cut, and keeps the active port', () => {
   });
   const state = new SoundState();
   state.putServer(serverInfo());
-  // JSON writes each of these control characters as six bytes, so the whole list has more than 1 MB.
+  // JSON writes each control character `\u0001` as six bytes, so the whole list has more than 1 MB.
   const ports = Array.from({ length: 200 }, (_, index) => ({
     name: `${index}`.padStart(1000, '\u0001'),
     description: 'x',

@@ -1,5 +1,6 @@
 // Tests on real sound servers: volume limits, passthrough, and outputs that share a name. These servers
-// change volumes by themselves, for example under flat volumes and for a passthrough stream.
+// change volumes by themselves: flat volumes make an output as loud as its loudest stream, and a passthrough
+// stream sets its output to 100 %.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -26,7 +27,7 @@ async function startOn(t: TestContext, server: SoundServer, volumeLimit?: AudioS
   await until('the backend is up', () => recorder.isUp);
   /** Carries a command out, and returns its fault; `none` if it is accepted. */
   const run = async (command: AudioCommand): Promise<string> => faultOf(await backend.handle(command));
-  /** The reason of a refusal. */
+  /** Carries a command out, and returns the reason of its refusal; `none` if it is accepted. */
   const refusal = async (command: AudioCommand): Promise<string> => {
     const answer = await backend.handle(command);
     return answer.ok ? 'none' : answer.error.detail;
@@ -92,7 +93,7 @@ describe('with PulseAudio', {
     assert.equal(await run(setVolume(output('filter'), 0.5)), 'bad-value');
   });
 
-  test('a client gets no louder than the limit of its output under flat volumes, also through a filter', async (t) => {
+  test('a client gets no louder than the limit of its output under flat volumes, even if it plays through a filter', async (t) => {
     const flat = await startPulseAudio({ sinks: SINKS, flatVolumes: true });
     const { server, recorder, run, loudestPercent } = await startOn(t, flat, { living: 0.5 });
     await server.pactl('set-sink-volume', 'living', '40%');
@@ -101,31 +102,31 @@ describe('with PulseAudio', {
       const playing = await server.play({ sink, name: `on ${sink}` });
       await until('the stream is published', () => recorder.client(playing.id));
       const stream = client(`${playing.id}`);
-      for (const level of [1, 0.8]) assert.equal(await run(setVolume(stream, level)), 'none');
+      for (const volume of [1, 0.8]) assert.equal(await run(setVolume(stream, volume)), 'none');
       assert.equal(await run({ do: 'delta', target: stream, delta: 0.3 }), 'none');
       assert.equal(await loudestPercent('living'), 50);
       assert.equal(recorder.client(playing.id)?.volume, 0.5);
       await playing.stop();
     }
 
-    const unlimited = await server.play({ sink: 'kitchen' });
-    await until('the stream is published', () => recorder.client(unlimited.id));
-    assert.equal(await run(setVolume(client(`${unlimited.id}`), 1)), 'none');
+    const playingWithoutLimit = await server.play({ sink: 'kitchen' });
+    await until('the stream is published', () => recorder.client(playingWithoutLimit.id));
+    assert.equal(await run(setVolume(client(`${playingWithoutLimit.id}`), 1)), 'none');
     assert.equal(await loudestPercent('kitchen'), 100);
   });
 
-  test('a volume that others set above the limit is published as it is, also after commands that set no volume', async (t) => {
+  test('a volume that another program sets above the limit is published unchanged, also after commands that set no volume', async (t) => {
     const sound = await startPulseAudio({ sinks: SINKS });
     const { server, recorder, run } = await startOn(t, sound, { living: 0.5 });
     await server.pactl('set-sink-volume', 'living', '90%');
-    await until('the volume of others is published', () => recorder.output('living')?.volume === 0.9);
+    await until('the volume of 90 % is published', () => recorder.output('living')?.volume === 0.9);
 
     assert.equal(await run({ do: 'default', output: 'living' }), 'none');
     assert.equal(await run({ do: 'mute', target: output('living') }), 'none');
     assert.equal(recorder.output('living')?.volume, 0.9);
   });
 
-  test('an output refuses volume, step and balance, but no mute, while a passthrough stream plays at it', async (t) => {
+  test('while a passthrough stream plays to an output, the output refuses volume, step and balance, but accepts a mute', async (t) => {
     const sound = await startPulseAudio({ sinks: [{ name: 'living' }] });
     const { server, recorder, run } = await startOn(t, sound);
     const streams = await server.streams();
@@ -175,7 +176,7 @@ describe('with PulseAudio', {
     assert.equal(await run({ do: 'move', client: 'Film', output: 'kitchen' }), 'no-volume');
   });
 
-  test('an output with a limit does not become the default while a passthrough stream would follow to it', async (t) => {
+  test('an output with a limit does not become the default if a passthrough stream would then move to that output', async (t) => {
     const sound = await startPulseAudio({ sinks: SINKS });
     const { server, recorder, run, refusal, loudestPercent } = await startOn(t, sound, { kitchen: 0.5 });
     await server.pactl('set-sink-volume', 'kitchen', '30%');
@@ -189,14 +190,14 @@ describe('with PulseAudio', {
       '"Film" may follow to the output; it is played as it is (passthrough), which sets the output to 100 %, above its volume_limit';
     assert.equal(await refusal({ do: 'default', output: 'kitchen' }), detail);
     assert.equal(await loudestPercent('kitchen'), 30);
-    assert.equal(await run({ do: 'default', output: 'living' }), 'none', 'it is the default already');
+    assert.equal(await run({ do: 'default', output: 'living' }), 'none', 'living is already the default');
 
     await film?.remove();
     assert.equal(await run({ do: 'default', output: 'kitchen' }), 'none');
   });
 });
 
-// PulseAudio gives the second output another name.
+// Only PipeWire lets two outputs have the same name. PulseAudio gives the second one another name.
 for (const { kind, skip, start } of SOUND_SERVERS.filter((server) => server.kind === 'pipewire')) {
   test(`with ${kind} two outputs with the same name are commanded by id, but neither can become the default`, {
     skip,

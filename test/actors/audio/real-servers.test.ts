@@ -1,5 +1,5 @@
-// Tests the backend on real sound servers of both kinds, for everything that test/contract/audio.test.ts
-// does not try on the whole daemon.
+// Tests the audio backend on real sound servers of both kinds. test/contract/audio.test.ts has further cases,
+// on the whole daemon.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
 const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 
-/** With this interval, everything is read only once in a test, when the connection begins. */
+/** A backend that reads everything at this interval does so once in a test: when the connection begins. */
 const HOUR_MS = 3_600_000;
 
 /**
@@ -59,7 +59,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     describe('an output that has never been awake', () => {
       const listCaptures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
-      test('has the requested volume when the command is answered, and the capture that wakes it ends', async (t) => {
+      test('has the requested volume when the command is answered, and the backend ends the capture that has woken the output', async (t) => {
         const { server, recorder, run } = await startNode(t);
         await run({ do: 'volume', target: output('kitchen'), volume: 0.4 });
         assert.equal(recorder.output('kitchen')?.volume, 0.4);
@@ -76,7 +76,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await until('no capture is left', async () => (await listCaptures(server)).trim() === '');
       });
 
-      test('has the volume and balance of another program once it is awake, and keeps this balance through a volume of 0', async (t) => {
+      test('wakes with the volume and balance that another program has set, and keeps this balance through a volume of 0', async (t) => {
         const { server, recorder, run } = await startNode(t);
         for (const name of ['living', 'kitchen']) {
           const EIGHTY_PERCENT_RAW = '52428';
@@ -105,9 +105,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         assert.equal(recorder.output('living')?.balance, -0.5);
       });
 
-      // PulseAudio restores a volume before any client sees the output.
+      // Unlike PipeWire, PulseAudio restores the volume of an output before it announces the output.
       if (kind === 'pipewire')
-        test('a step starts from the volume that the server restores', async (t) => {
+        test('changes by a step from the volume that the server restores', async (t) => {
           const { server, recorder, run } = await startNode(t);
           const playing = await server.play({ sink: 'kitchen' });
           const FORTY_PERCENT_RAW = '26214';
@@ -151,7 +151,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         () => recorder.output('attic') && recorder.client(onBoth.id),
       );
 
-      // The server itself plays from `both` to the other outputs, so these streams have no process.
+      // The server itself plays from `both` to `living` and `kitchen`, so these two streams have no process.
       const streamsOfBoth = (await server.sinkInputs()).filter(
         ({ properties }) => !properties['application.process.id'],
       );
@@ -168,9 +168,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await server.pactl('get-default-sink')).trim(), 'attic');
     });
 
-    // PulseAudio has filters of its own modules only.
+    // On PipeWire, another program can make a filter. On PulseAudio, only modules make filters.
     if (kind === 'pipewire')
-      test('the stream by which a filter of another program plays stays where it is', async (t) => {
+      test('a filter of another program still plays to its output after the streams have moved to a new default', async (t) => {
         const { server, recorder, run } = await startNode(t);
         const program = startProgram(
           'pw-loopback',
@@ -190,7 +190,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await until('the filter plays to the living room', () => recorder.client(id)?.output === 'living');
 
         await run({ do: 'default', output: 'kitchen', move: true });
-        await until('the stream has moved', () => recorder.client(playing.id)?.output === 'kitchen');
+        await until('the stream of News has moved', () => recorder.client(playing.id)?.output === 'kitchen');
         const sinks = await server.sinks();
         const living = sinks.find(({ name }) => name === 'living');
         const listed = (await server.sinkInputs()).find(({ index }) => index === id);
@@ -210,7 +210,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(recorder.client('Paused')?.output, 'living');
     });
 
-    test('names and balance are kept while a server hangs and after it continues', async (t) => {
+    test('the names of clients and the balance of an output are kept while a sound server hangs and after it continues', async (t) => {
       // The backend reads everything every 100 ms. A reading without a reply ends the connection after 5 s.
       const { server, recorder, run } = await startNode(t, {
         requestMs: 5_000,
@@ -227,7 +227,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const song = { props: { 'media.name': 'Song' } };
       const [older, younger] = (await streams.open([song, song])).toSorted((a, b) => a.id - b.id);
       assert.ok(older && younger);
-      await until('the younger stream has a number', () => recorder.client(`Song #${younger.id}`));
+      await until('the younger stream has a numbered name', () => recorder.client(`Song #${younger.id}`));
       await older.remove();
       await until('the older stream is gone', () => recorder.client(older.id) === undefined);
 
@@ -247,8 +247,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
   });
 }
 
-describe('with PulseAudio alone', { skip: skipReason({ programs: ['pulseaudio', 'pactl'] }) }, () => {
-  test('a passthrough stream has no volume, and refuses one', async (t) => {
+describe('only with PulseAudio', { skip: skipReason({ programs: ['pulseaudio', 'pactl'] }) }, () => {
+  test('a passthrough stream has no volume, and a command to set its volume is refused', async (t) => {
     const server = await startPulseAudio({ sinks: [{ name: 'living' }] });
     const { recorder, faultOfCommand } = startOn(t, server);
     t.after(() => server.stop());
@@ -262,7 +262,7 @@ describe('with PulseAudio alone', { skip: skipReason({ programs: ['pulseaudio', 
     assert.equal(await faultOfCommand({ do: 'volume', target: client('Film'), volume: 0.5 }), 'no-volume');
   });
 
-  test('without any output there is no default, and the first output becomes the default', async (t) => {
+  test('a server without outputs has no default, and the first output that is added becomes the default', async (t) => {
     const server = await startPulseAudio({ sinks: [], alwaysSink: false });
     const { recorder, faultOfCommand } = startOn(t, server);
     t.after(() => server.stop());

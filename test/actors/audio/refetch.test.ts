@@ -1,10 +1,10 @@
-// Tests which reads are due after events: of single records, or of the whole list.
+// Tests `Refetch`. It decides after events whether single records or the whole list must be read.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/actors/audio/refetch.js';
 
-/** The words of the steps. */
+/** The steps of `ROWS`, by the word with which a step begins. */
 const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
   /** The event of a change. */
   event: (refetch, index) => refetch.onChanged(index),
@@ -25,30 +25,33 @@ const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
   listReplyWithout: (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
 };
 
-/** A step may end with a colon and the reading that is due then: a record, the `list`, or `-` for none. */
+/**
+ * A step is a word of `ACTIONS`, mostly with the index of a record. The text after a colon is the reading
+ * that is due after the step: an index, `list`, or `-` for none.
+ */
 const ROWS: readonly (readonly [what: string, steps: string])[] = [
   [
-    'an event during a reading requests no further reading, because the reply is newer than the event',
+    'an event about a record that is being read requests no further reading, because the reply is newer than the event',
     'event 1: 1; event 1: -; reply 1: -',
   ],
-  ['a record that is marked while it is read is read again', 'event 1: 1; mark 1; mark 1: -; reply 1: 1'],
-  [
-    'a record that changed during a failed command is read after the command',
-    'hold 1; event 1: -; release: 1',
-  ],
+  ['a record that is marked during its reading is read again', 'event 1: 1; mark 1; mark 1: -; reply 1: 1'],
+  ['a record that changes during a command is read after the command', 'hold 1; event 1: -; release: 1'],
   ['a removal cancels the reading that was due', 'event 1; removal 1: -'],
-  ['a removal invalidates one reply', 'event 1: 1; removal 1; event 1; invalidReply 1: 1; reply 1'],
   [
-    'a removal while a list is read is remembered',
+    'a removal during a reading invalidates the reply to this reading, but not the next reply',
+    'event 1: 1; removal 1; event 1; invalidReply 1: 1; reply 1',
+  ],
+  [
+    'a record that is removed during the reading of a list is left out of this list, but not of the next list',
     'markList: list; removal 7; listReplyWithout 7; markList: list; listReply',
   ],
   [
-    'a list is read only after single records, so that no record of the list is replaced by an older one',
+    'a list is read only after the readings of single records, so that no older record replaces a record of the list',
     'event 1: 1; markList: -; reply 1: list',
   ],
-  // Only a reply about a single record is newer than the events before it. A list may be older.
+  // A list may be older than an event that comes during its reading, unlike the reply about a single record.
   [
-    'a record is read after the list that may be older than its event',
+    'a record is read after the list if its event came during the reading of the list',
     'markList: list; event 1: -; listReply: 1',
   ],
 ];
@@ -84,7 +87,7 @@ test('the list is read again if more records were removed than can be remembered
   assert.deepEqual(dueReadings(refetch), ['list']);
 });
 
-test('the whole list is read where too many single records would be read', () => {
+test('the whole list is read if too many single records are due', () => {
   const records = Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index);
   const refetch = new Refetch('sink-input');
   for (const index of records) refetch.markRecord(index);

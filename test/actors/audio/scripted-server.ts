@@ -1,6 +1,6 @@
-// A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer
-// out of order, have ports, refuse. The server writes its bytes with the writers of test/protocol, and not
-// with src/protocol, because src/protocol is under test, too.
+// A scripted sound server for everything that a real one cannot be made to do: hang at a command, send
+// nonsense, answer out of order, have sinks with ports, refuse. The server writes its bytes with the writers
+// of test/protocol, and not with src/protocol, because src/protocol is itself under test.
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -11,19 +11,22 @@ import { temporaryFolder } from '../../temporary-folder.js';
 /** The tag of a packet that answers no request. */
 const NO_TAG = 0xffffffff;
 
-/** The positions of a packet's parts. Command and tag have four bytes each, after a byte with their type. */
+/**
+ * The positions of a packet's parts. Command and tag have four bytes each. One byte with the type stands
+ * before each of them.
+ */
 const COMMAND_OFFSET = 1;
 const TAG_OFFSET = 6;
 const FIELDS_OFFSET = 10;
 
 export { COMMAND };
 
-/** Errors of the sound server by their number. */
+/** The numbers of the sound server's errors. */
 export const ERROR = { access: 1, noEntity: 5, internal: 10 } as const;
 
 /**
- * The numbers of events. The low four bits are the facility, and the other bits are the type. `input` stands
- * for a sink input in this file.
+ * The numbers of events. The low four bits are the facility, such as sink or card. The other bits are the
+ * type, such as new or change. `input` stands for a sink input in this file.
  */
 const EVENT = {
   sinkNew: 0x00,
@@ -52,18 +55,21 @@ export type Handler = (request: Request, responder: Responder) => Buffer | undef
 
 type Responder = ReturnType<typeof responderFor>;
 
-/** `sockets` are in the order in which they connected; undefined stands for one that has ended. */
+/** `sockets` are in the order in which they connected; undefined stands for a closed one. */
 const responderFor = (sockets: readonly (Socket | undefined)[]) => ({
   reply: (tag: number, ...fields: wire.Bytes[]) => packet(COMMAND.reply, tag, ...fields),
   error: (tag: number, code: number) => packet(COMMAND.error, tag, wire.u32(code)),
-  /** Sends to the latest client, or to the one with this number, from 0. */
+  /** Sends to the latest client, or to the one with the number `client`, from 0. */
   send: (bytes: Buffer, client = -1) => void sockets.at(client)?.write(bytes),
   /** Reads nothing more from the latest client. */
   pause: () => void sockets.at(-1)?.pause(),
   hangUp: (client = -1) => void sockets.at(client)?.end(),
 });
 
-/** A real server has another cookie after each start. By default all scripted servers have the same. */
+/**
+ * `cookie` is a number that a real server chooses anew at each start, not the secret that lets clients in. By
+ * default all scripted servers have the same number, so the daemon treats them as one server.
+ */
 const SERVER = { packageName: 'pulseaudio', cookie: 1, defaultSink: 'living' };
 
 /**
@@ -133,9 +139,9 @@ const sinkInputFields = (index: number, name: string, fields: SinkInputFields = 
   });
 
 /**
- * The answer to the start of a capture: stream, source output, sizes of buffer and fragment, sample format,
- * channels, source and its name, whether it is suspended, latency, encoding. The daemon uses only the
- * stream.
+ * The answer to the start of a capture: stream, source output, sizes of buffer and fragment, sample
+ * specification, channel map, index and name of the source, whether the source is suspended, latency,
+ * encoding. The daemon uses only the stream.
  */
 const captureFields = (stream = 0): wire.Bytes =>
   [
@@ -160,7 +166,7 @@ export const bytesOf = {
   capture: captureFields,
 };
 
-/** A fragment of a peak stream. */
+/** The packet in which the server sends these peaks of a meter's stream. */
 export function peaks(stream: number, ...values: readonly number[]): Buffer {
   const samples = Buffer.alloc(4 * values.length);
   for (const [index, value] of values.entries()) samples.writeFloatLE(value, 4 * index);
@@ -184,7 +190,10 @@ export const ordinaryHandler: Handler = ({ command, tag }, { reply }) => {
   return fields === undefined ? reply(tag) : reply(tag, fields());
 };
 
-/** Answers as the ordinary server, except for these commands: each has its answer's bytes, or a handler. */
+/**
+ * Answers as `ordinaryHandler`, except for the commands in `answers`. Each of these has a handler, or the
+ * bytes of its answer.
+ */
 export function ordinaryExcept(answers: Readonly<Partial<Record<number, Handler | wire.Bytes>>>): Handler {
   return (request, responder) => {
     const answer = answers[request.command] ?? ordinaryHandler;
@@ -213,9 +222,9 @@ export async function scriptedServer(
     responder,
     /** The number of times that this command has arrived. */
     count: (command: number) => received.filter((earlier) => earlier === command).length,
-    /** Connections so far. */
+    /** The number of connections so far. */
     connections: () => sockets.length,
-    /** Connections that have not ended. */
+    /** The number of connections that have not ended. */
     openConnections: () => sockets.filter((socket) => socket?.destroyed === false).length,
     /** Answers every command; a test may replace it at any time. */
     handler,

@@ -81,7 +81,7 @@ describe('if PULSE_SERVER names no server, the usual sockets are tried', () => {
       paths: [RUNTIME_SOCKET, LINKED_SOCKET, '/a', SYSTEM_SOCKET],
     }));
 
-  test("the system's socket is left out if client.conf names a server that is elsewhere", () =>
+  test("the system's socket is left out if client.conf names a server on the network", () =>
     assert.deepEqual(usualSockets(context(XDG_ENV), { origin, addressText: 'tcp:h' }), {
       paths: [RUNTIME_SOCKET, LINKED_SOCKET],
       addressProblem: `${origin} is tcp:h: ${UNIX_ONLY}`,
@@ -109,7 +109,7 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
     test(`only the Unix sockets of this machine are taken from ${value}`, () =>
       assert.deepEqual(configuredSockets({ origin, addressText: value }, 'm1'), expected));
 
-  // An abstract socket and a relative path are refused, too. `{m2}` is another machine.
+  // An abstract socket and a relative path are refused, too.
   const unreachable = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
   for (const value of unreachable) {
     test(`${value} cannot be reached, and the error names it`, () => {
@@ -118,7 +118,7 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
     });
   }
 
-  test('without a machine id, an address for any machine counts', () =>
+  test('an address for another machine counts if the id of this machine is unknown', () =>
     assert.deepEqual(
       configuredSockets({ origin, addressText: '{m2}unix:/a' }, undefined),
       success({ paths: ['/a'] }),
@@ -142,7 +142,7 @@ async function addressesTriedByPactl(env: Variables): Promise<readonly string[]>
   return tried.map(([, path = '']) => path.replace(/^\/var\/run\//, '/run/'));
 }
 
-test('an empty or missing file with the id of the machine is passed over', (t) => {
+test('a file for the machine id is passed over if it is missing or empty', (t) => {
   const folder = temporaryFolder(t);
   const files = ['missing', 'empty', 'full'].map((name) => join(folder, name));
   writeFileSync(join(folder, 'empty'), '\n');
@@ -164,7 +164,7 @@ describe('client.conf', () => {
   const rows: readonly (readonly [
     what: string,
     textsByPath: Readonly<Record<string, string>>,
-    named?: readonly string[],
+    namedPaths?: readonly string[],
   ])[] = [
     ['names a server', { [CONF]: 'default-server = /a\n' }, ['/a']],
     ['has comments and sections', { [CONF]: COMMENTED }, ['/a']],
@@ -175,7 +175,7 @@ describe('client.conf', () => {
     ],
     ['cancels its server by a line without a value', { [CONF]: 'default-server=/a\ndefault-server=' }],
     [
-      'has a folder beside it, whose last file counts',
+      'has a folder client.conf.d beside it, in which the last file by name counts',
       {
         [CONF]: 'default-server = /a',
         [`${CONF}.d/20.conf`]: 'default-server = /c',
@@ -185,12 +185,12 @@ describe('client.conf', () => {
       ['/c'],
     ],
     [
-      'is also in the older folder, which comes first',
+      'is also in the folder .pulse, which comes first',
       { '.pulse/client.conf': 'default-server = /a', [CONF]: 'default-server = /b' },
       ['/a'],
     ],
-    // Without a client.conf the files of its folder are not read.
-    ['does not exist, although its folder does', { [`${CONF}.d/10.conf`]: 'default-server = /b' }],
+    // Without a client.conf, neither libpulse nor the daemon reads client.conf.d.
+    ['does not exist, although client.conf.d exists', { [`${CONF}.d/10.conf`]: 'default-server = /b' }],
     ['does not mention a server', { [CONF]: 'autospawn = no\n' }],
   ];
   /** The sockets of a user whose home is also the runtime directory. */
@@ -199,7 +199,7 @@ describe('client.conf', () => {
     join(home, '.config/pulse/m1-runtime/native'),
   ];
 
-  for (const [what, textsByPath, named] of rows) {
+  for (const [what, textsByPath, namedPaths] of rows) {
     test(`the sockets are right for a client.conf that ${what}`, {
       skip: skipReason({ programs: ['pactl'] }),
     }, async (t) => {
@@ -209,11 +209,11 @@ describe('client.conf', () => {
       const env = { HOME: home, XDG_RUNTIME_DIR: home };
       const found = await findServer(context(env, home));
       const [runtime = '', linked = ''] = userSockets(home);
-      assert.deepEqual(found, success({ paths: [runtime, linked, ...(named ?? []), SYSTEM_SOCKET] }));
+      assert.deepEqual(found, success({ paths: [runtime, linked, ...(namedPaths ?? []), SYSTEM_SOCKET] }));
 
-      // libpulse tries a named server alone. It makes the link only where there is no runtime directory
-      // (server-address.ts), so it does not try the linked socket here.
-      assert.deepEqual(await addressesTriedByPactl(env), named ?? [runtime, SYSTEM_SOCKET]);
+      // Unlike the daemon, libpulse tries no other socket if client.conf names one. It never tries the linked
+      // socket here, because it makes the link only if there is no runtime directory (server-address.ts).
+      assert.deepEqual(await addressesTriedByPactl(env), namedPaths ?? [runtime, SYSTEM_SOCKET]);
     });
   }
 
@@ -247,15 +247,15 @@ describe('client.conf', () => {
     assert.deepEqual(await addressesTriedByPactl(env), [runtime, SYSTEM_SOCKET]);
   });
 
-  const CONFIG_PATH_ROWS: readonly (readonly [what: string, file: string, named: readonly string[]])[] = [
-    ['replaces both files of the home directory', 'own/client.conf', ['/b']],
+  const FOLDER_ROWS: readonly (readonly [what: string, file: string, namedPaths: readonly string[]])[] = [
+    ['replaces both client.conf files of the home directory', 'own/client.conf', ['/b']],
     [
-      'replaces both files of the home directory, even without a client.conf in the folder',
+      'replaces both client.conf files of the home directory, even without a client.conf in the folder',
       'own/other.conf',
       [],
     ],
   ];
-  for (const [what, file, named] of CONFIG_PATH_ROWS) {
+  for (const [what, file, namedPaths] of FOLDER_ROWS) {
     test(`the folder of PULSE_CONFIG_PATH ${what}`, {
       skip: skipReason({ programs: ['pactl'] }),
     }, async (t) => {
@@ -266,10 +266,10 @@ describe('client.conf', () => {
       const env = { HOME: home, XDG_RUNTIME_DIR: home, PULSE_CONFIG_PATH: join(home, 'own') };
 
       const [runtime = '', linked = ''] = userSockets(home);
-      const paths = [runtime, linked, ...named, SYSTEM_SOCKET];
+      const paths = [runtime, linked, ...namedPaths, SYSTEM_SOCKET];
       assert.deepEqual(await findServer(context(env, home)), success({ paths }));
       const tried = await addressesTriedByPactl(env);
-      assert.deepEqual(tried, named.length > 0 ? named : [runtime, SYSTEM_SOCKET]);
+      assert.deepEqual(tried, namedPaths.length > 0 ? namedPaths : [runtime, SYSTEM_SOCKET]);
     });
   }
 
@@ -291,7 +291,7 @@ describe('client.conf', () => {
     assert.deepEqual(found, success({ paths: ['/c'] }));
   });
 
-  test('client.conf decides alone if the folder beside it does not answer', async (t) => {
+  test('only client.conf decides if client.conf.d cannot be read in time', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = /a');
     const hangingReaddir = t.mock.method(fileSystem, 'readdir', () => new Promise(() => undefined));
@@ -330,10 +330,10 @@ describe('the backend', { timeout: 60_000 }, () => {
     return recorder;
   }
 
-  test('reports that the named server is on the network, and takes no other', async (t) => {
+  test('reports that PULSE_SERVER names a server on the network, and connects to no other server', async (t) => {
     const server = await scriptedServer(t);
     const home = dirname(server.socketPath);
-    // The server moves to the usual socket, so that the backend could take it.
+    // The socket moves to the usual path, where the backend would find it without PULSE_SERVER.
     mkdirSync(join(home, 'pulse'));
     renameSync(server.socketPath, join(home, 'pulse/native'));
 
@@ -343,7 +343,7 @@ describe('the backend', { timeout: 60_000 }, () => {
     assert.equal(server.connections(), 0);
   });
 
-  test('names the network server of client.conf where the user has no socket', async (t) => {
+  test('reports the network server that client.conf names, if the user has no socket', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, '.config/pulse/client.conf'), 'default-server = tcp:hifi:4713');
     const recorder = startRecordedBackend(t, { XDG_RUNTIME_DIR: home }, home);
@@ -354,7 +354,7 @@ describe('the backend', { timeout: 60_000 }, () => {
     );
   });
 
-  test('names the usual socket if there is no sound server at all', async (t) => {
+  test('reports the usual socket if there is no sound server at all', async (t) => {
     const home = temporaryFolder(t);
     const recorder = startRecordedBackend(t, { XDG_RUNTIME_DIR: home }, home);
     await until('the reason is published', () => recorder.state !== '');
@@ -363,22 +363,22 @@ describe('the backend', { timeout: 60_000 }, () => {
 
   const needsPulseAudio = { skip: skipReason({ programs: ['pulseaudio', 'pactl'] }) };
   test(
-    'finds a real server by client.conf, and by the link of libpulse that is made after the first attempt',
+    'finds a real server by client.conf, and by a link of libpulse that appears after the first attempt',
     needsPulseAudio,
     async (t) => {
       const sound = await startPulseAudio();
       t.after(() => sound.stop());
-      const byFile = temporaryFolder(t);
-      write(join(byFile, '.config/pulse/client.conf'), `default-server = unix:${sound.socketPath}`);
+      const homeWithFile = temporaryFolder(t);
+      write(join(homeWithFile, '.config/pulse/client.conf'), `default-server = unix:${sound.socketPath}`);
 
-      const byLink = temporaryFolder(t);
-      mkdirSync(join(byLink, '.config/pulse'), { recursive: true });
+      const homeWithLink = temporaryFolder(t);
+      mkdirSync(join(homeWithLink, '.config/pulse'), { recursive: true });
 
-      const recorderByLink = startRecordedBackend(t, { XDG_RUNTIME_DIR: byLink }, byLink);
+      const recorderByLink = startRecordedBackend(t, { XDG_RUNTIME_DIR: homeWithLink }, homeWithLink);
       await until('the first attempt has failed', () => recorderByLink.state.startsWith('connecting: '));
 
-      symlinkSync(dirname(sound.socketPath), join(byLink, '.config/pulse/m1-runtime'));
-      const recorderByFile = startRecordedBackend(t, { XDG_RUNTIME_DIR: byFile }, byFile);
+      symlinkSync(dirname(sound.socketPath), join(homeWithLink, '.config/pulse/m1-runtime'));
+      const recorderByFile = startRecordedBackend(t, { XDG_RUNTIME_DIR: homeWithFile }, homeWithFile);
       await until('both backends are up', () => recorderByFile.isUp && recorderByLink.isUp);
     },
   );

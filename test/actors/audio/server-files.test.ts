@@ -1,5 +1,5 @@
-// Tests where the sound server's cookie is searched for, which files are no cookie, and what ends the wait
-// for a socket. path-watch.test.ts tests the watch of the path.
+// Tests the search for the sound server's cookie, and the wait for the server's socket. path-watch.test.ts
+// tests the watch by which the wait notices a change of the socket.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import {
 import { fileIdentity } from '../../../src/actors/path-watch.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-/** The longest time of a timer. */
+/** The longest time of a timer. No test lasts so long. */
 const NEVER_MS = 2 ** 31 - 1;
 /** A wait that does not end must fail its test. */
 const DEADLINE = { timeout: 60_000 };
@@ -87,7 +87,7 @@ describe('the wait for a socket', DEADLINE, () => {
 /** The byte with which a file is filled. It shows which file was read. */
 const fillByteOf = (path: string): number => path.length;
 
-/** Makes a home with files of these sizes, by their paths. */
+/** Makes a home directory with files. `sizes` has the size of each file, by its path in the directory. */
 function makeHome(t: TestContext, sizes: Readonly<Record<string, number>>): string {
   const home = temporaryFolder(t);
   for (const [path, size] of Object.entries(sizes)) {
@@ -108,7 +108,7 @@ describe('the cookie is searched for', () => {
     assert.equal(cookiePaths(env, '/h')[0], '/etc/pi/pulse/cookie');
   });
 
-  test('only in places that the environment names if there is no home', () => {
+  test('only in places that the environment names, if there is no home', () => {
     assert.deepEqual(cookiePaths({}, ''), []);
     assert.deepEqual(cookiePaths({ PULSE_COOKIE: '/c' }, ''), ['/c']);
     // Without a home this place would depend on the working directory.

@@ -1,6 +1,6 @@
-// Tests commands for a sleep while its output fades, when the sound server is slow, refuses, or has lost the
-// output. No test can make a real server do that at the right moment. sleep.test.ts has the tests on real
-// servers.
+// Tests the sleep without a sound server, because a real server cannot be made to hang, refuse or lose an
+// output at the right moment. The tests cover commands during the fade, restarts, a changed date, and players
+// that cannot be paused. sleep.test.ts tests the sleep on real servers.
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -30,12 +30,12 @@ const FIRST_CHECK_MS = 500;
 const SILENCE_PAUSE_MAX_MS = 30_000;
 const REFUSED: Answer = { ok: false, error: { fault: 'refused', detail: 'not now' } };
 
-/** Lets the work that a timer has begun run to its end, which takes a few turns of the event loop. */
+/** Waits for the end of the work that a timer has begun. This takes a few turns of the event loop. */
 async function finishWork(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await setImmediate();
 }
 
-/** Begins a sleep, and returns while the output, which had the volume 0.5, is fading. */
+/** Begins a sleep at the volume 0.5, and returns during the fade, when the volume is 0.25. */
 async function startFading(t: TestContext) {
   const clock = new ManualClock();
   const state = new SoundState();
@@ -89,10 +89,10 @@ async function leaveUnanswered({ sleep, server, pass }: Fading, afterMs: number)
   const ready = new Deferred<void>();
   server.readiness = ready.promise;
   await pass(afterMs);
-  const left = sleep.leave();
+  const leaving = sleep.leave();
   // The end of the service waits at most 300 ms until the volume is put back (sleep.ts).
   await pass(300);
-  await left;
+  await leaving;
   server.failure = CONNECTION_ENDED;
   ready.resolve();
   await pass(0);
@@ -133,7 +133,7 @@ test('if two sleeps begin while the volume is put back, the last one counts', as
   assert.equal(record()?.until, new Date(clock.date() + 90 * 60_000).toISOString());
 });
 
-test('if the output is missing when the sleep is stopped, it gets its volume at most a second after its return', async (t) => {
+test('if the output is missing when the sleep is stopped, the output gets its volume back at most a second after it returns', async (t) => {
   const { state, sleep, appliedVolumes, putOutput, pass } = await startFading(t);
   state.remove('sink', 0);
   await sleep.stop();
@@ -182,7 +182,7 @@ test('if the sound server refuses to put the volume back, a volume that somebody
   assert.deepEqual(appliedVolumes, [0.25]);
 });
 
-test('if a step fails, a volume that somebody sets during the step stays', async (t) => {
+test('a volume that somebody sets during a failing step is kept', async (t) => {
   const { sleep, server, appliedVolumes, putOutput, pass } = await startFading(t);
   const ready = new Deferred<void>();
   server.readiness = ready.promise;
@@ -229,7 +229,7 @@ for (const { title, loseReading } of MISSING_READINGS) {
     const { sleep, server, appliedVolumes, putOutput, pass } = fading;
     loseReading(fading);
     await pass(STEP_MS);
-    // A missing output or connection makes further steps fail, too.
+    // A missing output or connection makes further steps fail.
     server.failure = NO_ANSWER;
     await pass(STEP_MS);
 
@@ -244,7 +244,7 @@ for (const { title, loseReading } of MISSING_READINGS) {
 }
 
 /** Ends the service after the fade, while a stream still plays to the output. Starts the next service. */
-async function restartAfterFade(t: TestContext, meanwhile: (fading: Fading) => void = () => undefined) {
+async function restartAfterFade(t: TestContext, betweenServices: (fading: Fading) => void = () => undefined) {
   const fading = await startFading(t);
   const { sleep, newSleep, appliedVolumes, pass, record, path } = fading;
   await pass(5_000);
@@ -252,7 +252,7 @@ async function restartAfterFade(t: TestContext, meanwhile: (fading: Fading) => v
   await sleep.leave();
   assert.deepEqual(appliedVolumes, [0.25, 0]);
 
-  meanwhile(fading);
+  betweenServices(fading);
   await newSleep().recall();
   assert.deepEqual(record(), { active: false });
   await pass(SILENCE_PAUSE_MAX_MS);
@@ -260,7 +260,7 @@ async function restartAfterFade(t: TestContext, meanwhile: (fading: Fading) => v
   return { ...fading, hasFile: () => existsSync(path) };
 }
 
-test('an output that still plays when the service ends gets its volume from the next service', async (t) => {
+test('if something still plays to the output when a service ends, the next service puts the volume back', async (t) => {
   const { state, appliedVolumes, pass, hasFile } = await restartAfterFade(t);
   assert.ok(hasFile());
   state.remove('sink-input', 1);
@@ -278,7 +278,7 @@ test('a volume that somebody sets between two services stays', async (t) => {
   await until('the file is gone', () => !hasFile());
 });
 
-test('an output that is silent when the service ends gets its volume at once', async (t) => {
+test('if nothing plays to the output when a service ends, this service puts the volume back at once', async (t) => {
   const { state, sleep, appliedVolumes, pass, record, path } = await startFading(t);
   await pass(5_000);
   await until('the sleep is over', () => record()?.active === false);
@@ -288,7 +288,7 @@ test('an output that is silent when the service ends gets its volume at once', a
   assert.ok(!existsSync(path));
 });
 
-test('the next service puts the volume back, if this takes too long at the end of the service', async (t) => {
+test('if a service cannot put the volume back in time at its end, the next service puts it back', async (t) => {
   const fading = await startFading(t);
   await leaveUnanswered(fading, 0);
   assert.deepEqual(fading.appliedVolumes, [0.25]);
@@ -319,25 +319,25 @@ test('a stored sleep that would last longer than 12 hours is dropped, and the lo
   assert.deepEqual(recorder.logs, ['info: a sleep of an earlier process is dropped, because it is too long']);
 });
 
-test('a sleep keeps its end when the clock is set, and the next process goes on with it', async (t) => {
+test('a sleep keeps its length when the date is set, and the next process goes on with the sleep', async (t) => {
   const clock = new ManualClock();
   const path = join(temporaryFolder(t), 'sleep.json');
   const run = async () => REFUSED;
-  const startSleep = () => {
+  const newSleep = () => {
     const recorder = new Recorder();
     const sleep = new Sleep({ path, state: new SoundState(), clock, node: recorder, run });
     return { sleep, record: () => recorder.newest<SleepRecord>('audio.sleep') };
   };
-  const { sleep, record } = startSleep();
+  const { sleep, record } = newSleep();
   await sleep.start(30);
   const endMs = clock.monotonic() + 30 * 60_000;
   const expectedUntil = () => new Date(clock.date() + endMs - clock.monotonic()).toISOString();
 
-  // The sleep compares its date with the clock every 30 s (sleep.ts).
+  // The sleep checks the date of its end every 30 s (sleep.ts).
   clock.shiftDate(500);
   const untilBefore = record()?.until;
   clock.advance(30_000);
-  assert.equal(record()?.until, untilBefore, 'a small correction of the clock changes nothing');
+  assert.equal(record()?.until, untilBefore, 'a small correction of the date changes nothing');
 
   clock.shiftDate(3_600_000);
   clock.advance(30_000);
@@ -345,9 +345,9 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
   await until('the file has the corrected date', () => readFileSync(path, 'utf8').includes(expectedUntil()));
 
   await sleep.leave();
-  const next = startSleep();
+  const next = newSleep();
   await next.sleep.recall();
-  // The command has no length of the fade, so the fade takes 20 s (sleep.ts).
+  // The command names no length of the fade, so the fade takes 20 s (sleep.ts).
   assert.deepEqual(next.record(), { active: true, until: expectedUntil(), fade: 20 });
 });
 
@@ -427,7 +427,7 @@ for (const status of [503, 504]) {
 
 test('a sleep whose players stay away ends without pausing them, and the log says so', async (t) => {
   const { node, pass, isActive } = await endAfterRestart(t);
-  // One pause more than necessary passes, in which no request may come.
+  // The loop passes one interval more than necessary. No request may come in this interval.
   for (let passedMs = 0; passedMs <= PAUSE_TRIES_MAX_MS; passedMs += PAUSE_AGAIN_MS)
     await pass(PAUSE_AGAIN_MS);
   await until('the sleep is over', () => isActive() === false);
@@ -448,7 +448,7 @@ for (const [what, command] of [
   ['stopped', (sleep: Sleep) => sleep.stop()],
   ['replaced', (sleep: Sleep) => sleep.start(30)],
 ] as const) {
-  test(`a sleep that is ${what} while its players are away requests no further pause, and puts the volume back`, async (t) => {
+  test(`if a sleep is ${what} while its players are away, it requests no further pause, and puts the volume back`, async (t) => {
     const { node, sleep, pass, volumes } = await endAfterRestart(t);
     await command(sleep);
     assert.deepEqual(volumes, [0, 0.5]);

@@ -1,5 +1,5 @@
-// Tests the sleep on real sound servers: the fade, the pause, the volume that is put back or that somebody
-// sets, restarts.
+// Tests the sleep on real sound servers: the fade, the pause of the players, the volume that is put back, a
+// volume that somebody sets, and restarts.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -34,11 +34,12 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await waitForVolume(0.5);
       await until('the stream plays', () => recorder.client(stream.id)?.corked === false);
       const sleep = (): SleepRecord | undefined => recorder.newest('audio.sleep');
+      /** True after the backend has requested that the players pause. */
       const isPaused = (): boolean => recorder.requested.includes('pausePlayers');
       return { server, backend, recorder, stream, volume, waitForVolume, sleep, isPaused };
     }
 
-    test('the output fades, the players pause, and the volume is put back when nothing sounds', async (t) => {
+    test('the output fades, the players pause, and the volume is put back when nothing plays any more', async (t) => {
       const { server, backend, stream, volume, waitForVolume, sleep, isPaused } = await startPlaying(t);
       assert.deepEqual(sleep(), INACTIVE);
 
@@ -58,7 +59,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the file is gone', () => !existsSync(file));
     });
 
-    test('an output that still plays when the service ends gets its volume from the next service', async (t) => {
+    test('if something still plays to the output when a service ends, the next service puts the volume back', async (t) => {
       const { server, backend, stream, waitForVolume, sleep } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 1 });
       await waitForVolume(0);
@@ -73,9 +74,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the volume is put back', () => volume() === 0.5);
     });
 
-    // In these tests only WirePlumber stores volumes, so only with PipeWire the output comes back silent.
+    // In these tests, only PipeWire stores volumes. An output of PulseAudio would not come back silent.
     if (kind === 'pipewire')
-      test('an output that goes after the fade gets its volume when it is there again', async (t) => {
+      test('if the output disappears after the fade, it gets its volume when it is there again', async (t) => {
         const { server, backend, stream, volume, waitForVolume, sleep } = await startPlaying(t);
         await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 1 });
         await waitForVolume(0);
@@ -112,7 +113,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(volume(), 0.8);
     });
 
-    test('a sleep that is stopped while it fades puts the volume back and pauses nobody', async (t) => {
+    test('if a sleep is stopped during its fade, the volume is put back and no player is paused', async (t) => {
       const { backend, volume, waitForVolume, sleep, isPaused } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 60 });
       await until('the output fades', () => (volume() ?? 1) < 0.5);
@@ -129,7 +130,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the sleep is over', () => sleep()?.active === false);
 
       await server.removeSink('living');
-      await until('the stream plays at the other output', () => {
+      await until('the stream plays to the other output', () => {
         const isDefault = recorder.server?.default_sink === 'kitchen';
         return isDefault && recorder.client(stream.id)?.output === 'kitchen';
       });
@@ -137,14 +138,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the other output fades', () => (recorder.output('kitchen')?.volume ?? 1) < 0.9);
     });
 
-    test('a restart keeps the sleep timer; a service that ends during the fade puts the volume back', async (t) => {
+    test('a restart keeps the sleep, but a service that ends during the fade puts the volume back', async (t) => {
       const { server, backend, sleep } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: 90, fade: 7 });
       const sleepBefore = sleep();
 
       await backend.stop();
       const next = startBackend(t, server.socketPath, { home: server.directory });
-      await until('the next service publishes a sleep timer', () => next.recorder.newest('audio.sleep'));
+      await until('the next service publishes a sleep', () => next.recorder.newest('audio.sleep'));
       assert.deepEqual(next.recorder.newest('audio.sleep'), sleepBefore);
 
       await until('the next service is up', () => next.recorder.isUp);
@@ -157,7 +158,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(third.recorder.output('living')?.volume, 0.5);
     });
 
-    test('a sleep timer that an earlier process left long ago is over', async (t) => {
+    test('a sleep in the file of an earlier process is over if it should have ended long ago', async (t) => {
       const server = await start({ sinks: [{ name: 'living' }] });
       t.after(() => server.stop());
       const file = join(dirname(server.socketPath), 'tonearm/sleep.json');

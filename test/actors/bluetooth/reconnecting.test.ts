@@ -20,7 +20,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 const KNOWN = { Paired: true, Trusted: true, UUIDs: [A2DP_SINK] };
 const NO_ANSWER = { error: 'org.bluez.Error.Failed', text: 'br-connection-page-timeout' };
 const RECONNECTING = { reconnect: true };
-/** The adapter has this service only while a sound server serves it. */
+/** The adapter has this service only while a sound server runs. */
 const WITH_SOUND_SERVER = { UUIDs: [A2DP_SOURCE] };
 const WITHOUT_SOUND_SERVER = { UUIDs: [] };
 const ABSENCE_LINE = 'info: a known device does not answer, and is tried again';
@@ -42,7 +42,7 @@ const untilAttempted = (bluez: ScriptedBluez, times: number) =>
 
 /**
  * Fails if an attempt begins within ten minutes, which is twice the longest pause between two attempts.
- * `sendLast` sends any command that calls BlueZ and causes no attempt. When this command is answered, BlueZ
+ * `sendLast` sends a command that calls BlueZ, and causes no attempt. When this command is answered, BlueZ
  * has got all calls that were sent before it.
  */
 async function assertLeftAlone(
@@ -114,10 +114,10 @@ test('a loudspeaker that is lost and does not come back has one line in the log'
   assert.equal(recorder.logs.filter((log) => log === ABSENCE_LINE).length, 1);
 });
 
-/** The first call to BlueZ after the adapter is on. */
+/** The first call that BlueZ gets from each command after the command has switched the adapter on. */
 const FIRST_CALLS = { scan: 'SetDiscoveryFilter', pairing_mode: 'RegisterAgent' } as const;
 for (const verb of ['scan', 'pairing_mode'] as const) {
-  test(`no loudspeaker is connected when ${verb} switches the adapter on`, async (t) => {
+  test(`no loudspeaker is connected when the command ${verb} switches the adapter on`, async (t) => {
     const { bluez, recorder, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
       withSpeaker(bluez);
       Object.assign(bluez.adapter(), { Powered: false });
@@ -199,7 +199,7 @@ for (const [begin, end] of [
   });
 }
 
-test('a scan ends an attempt even if its link is up already, and the device is connected after the scan', async (t) => {
+test('a scan ends an attempt even if BlueZ already reports the device as connected, and the device is connected again after the scan', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     bluez.misbehaviours.set('Connect', 'hang');
@@ -207,7 +207,7 @@ test('a scan ends an attempt even if its link is up already, and the device is c
   });
   await untilAttempted(bluez, 1);
   bluez.changeDevice(SPEAKER, { Connected: true });
-  await until('the link is published', () => recorder.device(SPEAKER)?.connected);
+  await until('the connection is published', () => recorder.device(SPEAKER)?.connected);
 
   await sendCommand({ do: 'scan' });
   await until('the attempt has ended', () => bluez.calls.includes('Disconnect'));
@@ -272,13 +272,14 @@ test('a client that connects a device during an attempt gets the outcome of the 
   assert.equal(attemptCount(bluez), 1);
 });
 
-test('a device that another program finds and pairs is not forgotten while a client waits for an attempt without an agent', async (t) => {
+test('a device that another program finds and pairs is not forgotten while a client waits for an attempt that the daemon began without an agent', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     bluez.misbehaviours.set('Connect', 'hang');
   });
   await untilAttempted(bluez, 1);
-  // The RSSI shows that a scan has found the phone. Without our agent, that is a sign of another program.
+  // The RSSI shows that a scan has found the phone. Our agent is not registered, so this scan is evidence
+  // that another program pairs the phone.
   bluez.addDevice(PHONE, { RSSI: -60 });
   await until('the phone is found', () => recorder.device(PHONE));
 
@@ -293,7 +294,7 @@ test('a device that another program finds and pairs is not forgotten while a cli
 
 test('an adapter whose loudspeaker is away is switched off after its idle time', async (t) => {
   const { bluez, clock } = await startBackend(t, { ...RECONNECTING, idleTimeout: 60 }, withSpeakerAway);
-  // Three pauses between attempts, and then the rest of the idle time.
+  // The waits are three pauses between attempts, and then the rest of the idle time.
   for (const { attempt, waitMs } of [
     { attempt: 1, waitMs: 5_000 },
     { attempt: 2, waitMs: 10_000 },

@@ -1,5 +1,5 @@
-// Tests which devices are in the adapter's record: those that BlueZ keeps, and none that only a scan has
-// found. Tests also which output belongs to a device.
+// Tests which devices are among the known devices of the adapter's record, and which output belongs to a
+// device.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,13 +11,13 @@ const ADDRESS = '00:00:00:00:00:01';
 const PAIRING_UNTIL = undefined;
 
 const ROWS: readonly (readonly [what: string, facts: Partial<BluetoothDevice>, isKnown: boolean])[] = [
-  ['found by a scan', {}, false],
+  ['only found by a scan', {}, false],
   ['paired', { Paired: true }, true],
   ['trusted', { Trusted: true }, true],
   ['connected', { Connected: true }, true],
 ];
 for (const [what, facts, isKnown] of ROWS) {
-  test(`a device that is ${what} is ${isKnown ? '' : 'not '}among the known ones`, () => {
+  test(`a device that is ${what} is ${isKnown ? '' : 'not '}among the known devices`, () => {
     const device: BluetoothDevice = {
       path: '/1',
       Address: ADDRESS,
@@ -33,14 +33,14 @@ for (const [what, facts, isKnown] of ROWS) {
 
 const DEVICE_COUNT = 512;
 /**
- * In bytes of JSON. The bound of records.ts is 64 KiB, and only connected devices may exceed it. This value
+ * The bound of records.ts is 64 KiB of JSON. Only connected devices may be added beyond it, and this value
  * leaves room for them.
  */
 const LIST_MAX_BYTES = 80 * 1024;
-/** A Bluetooth name has at most 248 bytes. Each of these bytes takes six bytes of JSON. */
+/** A Bluetooth name has at most 248 bytes. Each byte of this alias takes six bytes of JSON. */
 const LONGEST_ALIAS = '\u0001'.repeat(248);
 
-test('if one line of the event stream cannot hold all known devices, the record of the adapter has the first ones and the connected ones', () => {
+test('if the list of known devices would exceed its bound, the list has the devices with the lowest addresses, and all connected devices', () => {
   const allDevices = Array.from({ length: DEVICE_COUNT }, (_, index): BluetoothDevice => {
     // The device with the index 258 has the address `00:00:00:00:01:02`.
     const Address = `00:00:00:00:0${Math.floor(index / 256)}:${(index % 256).toString(16).padStart(2, '0')}`;
@@ -51,13 +51,13 @@ test('if one line of the event stream cannot hold all known devices, the record 
   const { bluetooth, devices } = makeRecords({ path: '/' }, allDevices, new DeviceOutputs(), PAIRING_UNTIL);
 
   const known = bluetooth.known_devices ?? [];
-  assert.ok(Buffer.byteLength(JSON.stringify(known)) < LIST_MAX_BYTES, 'the line is short enough');
+  assert.ok(Buffer.byteLength(JSON.stringify(known)) < LIST_MAX_BYTES, 'the list is short enough');
   assert.deepEqual(
     known.slice(-2).map(({ connected }) => connected),
     [true, true],
   );
   assert.equal(known[0]?.address, '00:00:00:00:00:00');
-  assert.equal(devices.size, DEVICE_COUNT, 'the list of devices has all');
+  assert.equal(devices.size, DEVICE_COUNT, 'each device has a record of its own');
 });
 
 /** Properties of an ordinary sound card. They have no address of a Bluetooth device. */
@@ -69,13 +69,18 @@ const OUTPUTS: readonly (readonly [
   isFound: boolean,
 ])[] = [
   ['by the name that PipeWire gives it', 'bluez_output.00_00_00_00_00_01.1', {}, true],
-  ['by the name that newer PipeWire gives it', 'bluez_output.00:00:00:00:00:01', {}, true],
-  ['by the name that newer PipeWire gives it, with a number', 'bluez_output.00:00:00:00:00:01.1', {}, true],
-  ['by the name that PulseAudio gives it', 'bluez_sink.00_00_00_00_00_01.a2dp_sink', CARD_PROPS, true],
-  ['by the property of PipeWire, whatever its name', 'garden', { 'api.bluez5.address': ADDRESS }, true],
-  ['by the property of PulseAudio, whatever its name', 'garden', { 'device.string': ADDRESS }, true],
+  ['by the name that a newer PipeWire gives it', 'bluez_output.00:00:00:00:00:01', {}, true],
   [
-    'by its property if its name has another address',
+    'by the name that a newer PipeWire gives it, with a number at the end',
+    'bluez_output.00:00:00:00:00:01.1',
+    {},
+    true,
+  ],
+  ['by the name that PulseAudio gives it', 'bluez_sink.00_00_00_00_00_01.a2dp_sink', CARD_PROPS, true],
+  ['by the property of PipeWire, whatever its name is', 'garden', { 'api.bluez5.address': ADDRESS }, true],
+  ['by the property of PulseAudio, whatever its name is', 'garden', { 'device.string': ADDRESS }, true],
+  [
+    'by its property, even if its name has another address',
     'bluez_output.00_00_00_00_00_02.1',
     { 'api.bluez5.address': ADDRESS },
     true,

@@ -1,5 +1,5 @@
-// A scripted BlueZ on a real bus: it answers and announces as BlueZ does for an adapter and its devices; a
-// test can also let it fail, hang and die at will.
+// A scripted BlueZ on a real bus. It answers calls and announces changes as BlueZ does for an adapter and its
+// devices. A test can also make it fail, hang or die.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
@@ -38,7 +38,7 @@ const SIGNATURES: Readonly<Record<string, string>> = {
   UUIDs: 'as',
 };
 
-/** The methods that BlueZ's manuals have: the interface, and the signature of the arguments. */
+/** The methods of BlueZ's manuals, each with its interface and the signature of its arguments. */
 const METHODS: Readonly<Record<string, string>> = {
   GetManagedObjects: OBJECT_MANAGER,
   RegisterAgent: 'org.bluez.AgentManager1 os',
@@ -84,13 +84,13 @@ export class ScriptedBluez {
   readonly objects = new Map<string, Record<string, Facts>>();
   /** All calls, in order, such as `Connect` and `Set Powered=false`. */
   readonly calls: string[] = [];
-  /** Calls that fail or hang. A key is an element of `calls`, or only the name of a method. */
+  /** Calls that fail or hang. A key is the name of a method, or a text as in `calls`. */
   readonly misbehaviours = new Map<string, Misbehaviour>();
   /** Functions that run before a call has its effect and its answer, by the name of the method. */
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
-  /** The registered agent: the bus name of its owner, and its path. */
+  /** The registered agent: its path, and the bus name of its owner. */
   agent: { readonly owner: string; readonly path: string } | undefined;
-  /** The services that BlueZ learns of a device once the device has paired. */
+  /** The services of each device that pairs. BlueZ learns these services after the pairing. */
   offeredServices: readonly string[] = [A2DP_SOURCE];
   /** Calls that hang, in order. */
   readonly #hung: Message[] = [];
@@ -110,7 +110,7 @@ export class ScriptedBluez {
     return this.objects.get(pathOf(address))?.[DEVICE_INTERFACE] ?? {};
   }
 
-  /** Connects to the bus. Calls can be answered before BlueZ's name is taken, as in bluetoothd. */
+  /** Connects to the bus. Answers calls even before it takes BlueZ's name, as bluetoothd does. */
   async start(): Promise<void> {
     const bus = sessionBus({ busAddress: this.#address, authMethods: ['EXTERNAL'] });
     bus.on('error', () => undefined);
@@ -157,7 +157,7 @@ export class ScriptedBluez {
     this.change(pathOf(address), DEVICE_INTERFACE, facts);
   }
 
-  /** Ends a connection. BlueZ gives a reason since 5.82; without `reason` this is an older BlueZ. */
+  /** Ends a connection. A BlueZ before version 5.82 gives no `reason`. */
   endConnection(address: string, reason?: string): void {
     if (reason !== undefined)
       this.#emit(pathOf(address), DEVICE_INTERFACE, 'Disconnected', 'ss', [
@@ -212,7 +212,7 @@ export class ScriptedBluez {
     const { member, path } = message;
     // dbus-next itself answers the calls of this interface.
     if (message.interface === 'org.freedesktop.DBus.Peer') return false;
-    // Only `Set` has a third argument. Its second argument is the property.
+    // Only `Set` has three arguments: the interface, the property, and the value.
     const [, property, value] = message.body as [string, string, Variant | undefined];
     const callText = member === 'Set' ? `Set ${property}=${String(value?.value)}` : member;
     this.calls.push(callText);
@@ -264,7 +264,7 @@ export class ScriptedBluez {
       RemoveDevice: () => this.remove(String(body[0])),
       Pair: () => {
         this.change(path, DEVICE_INTERFACE, { Paired: true, Bonded: true });
-        // BlueZ learns what a device offers only after it has paired.
+        // BlueZ learns the services of a device only after the device has paired.
         this.change(path, DEVICE_INTERFACE, { UUIDs: this.offeredServices });
       },
       Connect: () => this.change(path, DEVICE_INTERFACE, { Connected: true }),

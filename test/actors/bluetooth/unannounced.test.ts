@@ -1,5 +1,5 @@
-// Changes that BlueZ does not announce: the backend must publish them, and begin the idle time, after which
-// it switches the adapter off.
+// Tests changes that BlueZ does not announce, such as the end of pairing mode. The backend must publish such
+// a change, or begin the idle time. The backend switches the adapter off after the idle time.
 
 import assert from 'node:assert/strict';
 import { Deferred } from '../../deferred.js';
@@ -32,7 +32,7 @@ function refuseToHideAdapter(bluez: ScriptedBluez): void {
     bluez.misbehaviours.set(`Set ${property}=false`, FAILED);
 }
 
-test('the record has the new end of a pairing mode that is begun again', async (t) => {
+test('the record has the new end of pairing mode after a second command has prolonged pairing mode', async (t) => {
   const { recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   clock.advance(10_000);
@@ -41,7 +41,7 @@ test('the record has the new end of a pairing mode that is begun again', async (
   assert.equal(recorder.record?.pairing_until, end);
 });
 
-test('if a second beginning of pairing mode fails, pairing mode is published as over, even if BlueZ refuses to end it', async (t) => {
+test('if a second command pairing_mode fails, pairing mode is published as over, even if BlueZ leaves the adapter visible', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   refuseToHideAdapter(bluez);
@@ -61,7 +61,7 @@ test('pairing mode whose time is over is published as over, even if BlueZ leaves
   assert.equal(recorder.record?.discoverable, true, 'BlueZ leaves the adapter visible');
 });
 
-test('a connection that fails begins the idle time anew', async (t) => {
+test('a failed attempt to connect begins the idle time anew', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, IDLING, withPhone);
   clock.advance(IDLE_MS - 1_000);
   bluez.misbehaviours.set('Connect', FAILED);
@@ -73,12 +73,12 @@ test('a connection that fails begins the idle time anew', async (t) => {
   await until('the adapter is off', () => recorder.record?.powered === false);
 });
 
-test('a connection that fails after the client was answered begins the idle time', async (t) => {
+test('an attempt to connect begins the idle time if the attempt fails after the client was answered', async (t) => {
   const { bluez, recorder, backend, clock } = await startBackend(t, IDLING, withPhone);
   const failure = new Deferred<void>();
   bluez.onCall.set('Connect', async () => {
     await failure.promise;
-    // Without this object BlueZ answers `Connect` with an error. It does not announce the removal.
+    // Without this object BlueZ answers `Connect` with an error. BlueZ does not announce this removal.
     bluez.objects.delete(pathOf(PHONE));
   });
   const connecting = backend.handle({ do: 'connect', address: PHONE });
@@ -92,7 +92,7 @@ test('a connection that fails after the client was answered begins the idle time
   await until('the adapter is off', () => recorder.record?.powered === false);
 });
 
-test('the idle time begins when the time of a scan is over, even if BlueZ has ended the scan before', async (t) => {
+test('the idle time begins when the time of a scan is over, even if BlueZ has ended the scan earlier', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, IDLING, withPhone);
   await sendCommand({ do: 'scan' });
   bluez.changeAdapter({ Discovering: false });

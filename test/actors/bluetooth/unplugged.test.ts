@@ -29,7 +29,7 @@ test('the agent is unregistered when the adapter is unplugged in pairing mode, a
   assert.ok(bluez.agent);
 });
 
-test('the agent is unregistered when the adapter is unplugged during a connection that BlueZ never answers', async (t) => {
+test('the agent is unregistered when the adapter is unplugged during a pairing that BlueZ never finishes', async (t) => {
   const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, addSpeaker);
   bluez.misbehaviours.set('Pair', 'hang');
   const connecting = backend.handle({ do: 'connect', address: SPEAKER });
@@ -46,7 +46,7 @@ test('the agent is unregistered when the adapter is unplugged during a connectio
   await sendCommand({ do: 'connect', address: SPEAKER });
 });
 
-test('the agent stays registered for a connection that takes longer than pairing mode', async (t) => {
+test('the agent stays registered until an attempt to connect ends, even if pairing mode ends earlier', async (t) => {
   const { bluez, backend, sendCommand } = await startBackend(t, {}, addSpeaker);
   let finishPairing = (): void => undefined;
   bluez.onCall.set('Pair', () => new Promise<void>((resolve) => (finishPairing = resolve)));
@@ -70,7 +70,7 @@ test('the agent is unregistered if BlueZ does not confirm its registration befor
   await sendCommand({ do: 'pairing_mode' }, 'timeout');
   await until('the agent is unregistered', () => bluez.calls.includes('UnregisterAgent'));
 
-  // The late reply of BlueZ changes nothing, and the next request registers the agent anew.
+  // The late reply of BlueZ changes nothing, and the next command registers the agent anew.
   finishRegistration();
   bluez.onCall.delete('RegisterAgent');
   await sendCommand({ do: 'pairing_mode' });
@@ -100,9 +100,9 @@ test('the registration of the agent fails if BlueZ ends meanwhile, and the next 
 test('the agent is registered at a new BlueZ, even if the old one died during the registration', async (t) => {
   const { bluez, recorder, backend, sendCommand } = await startBackend(t);
   bluez.onCall.set('RequestDefaultAgent', () => bluez.die());
-  const pairing = backend.handle({ do: 'pairing_mode' });
+  const answer = backend.handle({ do: 'pairing_mode' });
   await until('BlueZ is gone', () => /not running/.test(recorder.state));
-  assert.notEqual(faultOf(await pairing), 'none');
+  assert.notEqual(faultOf(await answer), 'none');
   bluez.onCall.clear();
   await bluez.start();
   await until('BlueZ is back', () => recorder.state === 'up');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { systemBusPaths, userBusPaths } from '../../../src/actors/bus/address.js';
 import type { Variables } from '../../../src/host/user-directories.js';
 
-/** The expected paths, or the pattern of the expected refusal. */
+/** `expected` is a list of paths, or the pattern of a refusal. */
 type Row = readonly [env: Variables, expected: readonly string[] | RegExp];
 
 /** Makes a test of each row, for the user with the id 1000. */

@@ -33,7 +33,7 @@ async function startConnectedBus(t: TestContext) {
   return { bus, busctl, owner, link, askNameOwner };
 }
 
-test('a call answers with plain values', async (t) => {
+test('a call returns plain values', async (t) => {
   const { link, askNameOwner } = await startConnectedBus(t);
   assert.deepEqual(await askNameOwner(), { ok: true, value: BUS_NAME });
 
@@ -62,7 +62,7 @@ test('watched signals arrive, others do not', async (t) => {
   const { busctl, owner, link, askNameOwner } = await startConnectedBus(t);
   // Each busctl connects to the bus, and the bus then sends the signal NameOwnerChanged.
   await busctl('status');
-  // When this call is answered, all signals that the bus has sent us before have arrived.
+  // When this call is answered, all earlier signals of the bus have arrived.
   assert.equal((await askNameOwner()).ok, true);
   assert.deepEqual(owner.signals, []);
 
@@ -106,7 +106,7 @@ for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
 
 const LENGTH_OF_5_MIB = Buffer.from([0, 0, 0x50, 0]);
 /**
- * Signals that a bus forwards between any two peers, although the daemon cannot read them. 5 MiB is more
+ * Signals that a bus forwards between any two programs, although our daemon cannot read them. 5 MiB is more
  * than `messageMaxBytes` of `BOUNDS`.
  */
 const UNREADABLE: readonly (readonly [what: string, signature: string, body: Buffer])[] = [
@@ -117,7 +117,7 @@ const UNREADABLE: readonly (readonly [what: string, signature: string, body: Buf
 ];
 
 for (const [what, signature, body] of UNREADABLE) {
-  test(`a signal of another peer with ${what} is dropped, and the next signal arrives`, async (t) => {
+  test(`a signal with ${what} from another program is dropped, and the next signal arrives`, async (t) => {
     const bus = await privateBus(t);
     const owner = new NotingOwner();
     const bounds = { ...BOUNDS, connectDeadlineMs: 5_000 };
@@ -162,15 +162,15 @@ for (const [what, signature, body] of UNREADABLE) {
   });
 }
 
-test('a connection remembers neither the names that were called nor those that have changed their owners', async (t) => {
+test('a connection remembers neither names that were called nor names whose owners have changed', async (t) => {
   const { address } = await privateBus(t);
-  // dbus-next does not export the class of its connections.
+  // dbus-next does not export the class of its connections, so the test gets the class from this probe.
   const probe = sessionBus({ busAddress: address });
   t.after(() => probe.disconnect());
   const { mock } = t.mock.method(Object.getPrototypeOf(probe) as typeof probe, 'call');
   const { bus, owner, link } = await startConnectedBus(t);
-  // The probe has called Hello before `call` was mocked. So the first call is Hello on the connection of
-  // `link`.
+  // The constructor of the probe called Hello before `call` was mocked, so the first call is Hello on the
+  // connection of `link`.
   const connection = Object(mock.calls[0]?.this);
 
   await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
@@ -196,7 +196,7 @@ test('a program that an actor does not watch gets no answer when it calls the ac
   const [ourName = ''] = rows.find(([, processId]) => processId === String(process.pid)) ?? [];
   assert.match(ourName, /^:1\.\d+$/, names);
 
-  const call = ['call', ourName, '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
-  await assert.rejects(busctl('--timeout=1', ...call), /timed out/i);
+  const callArgs = ['call', ourName, '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
+  await assert.rejects(busctl('--timeout=1', ...callArgs), /timed out/i);
   assert.equal((await askNameOwner()).ok, true);
 });

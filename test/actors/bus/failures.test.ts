@@ -1,5 +1,5 @@
-// Failures that a bus can cause. In many of them dbus-next alone would die, hang or forget something. Also
-// tests which calls the daemon's side refuses, and which addresses it tries.
+// Tests failures that a bus can cause. In many of them dbus-next would die, hang or forget something without
+// our code. Tests also which calls the class Bus refuses, and which addresses it tries.
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -29,7 +29,7 @@ function optionsFor(...paths: readonly string[]) {
   };
 }
 
-/** Starts the daemon's side of a bus. This side dials the bus until the test ends. */
+/** Creates an object of the class Bus. The object keeps trying to connect until the test ends. */
 function startBus(t: TestContext, options: Options) {
   const owner = new NotingOwner();
   const link = new Bus('units', options, owner);
@@ -37,7 +37,7 @@ function startBus(t: TestContext, options: Options) {
   return { owner, link };
 }
 
-/** Starts a scripted bus and the daemon's side of it. Resolves when the daemon's side is up. */
+/** Starts a scripted bus, and connects an object of the class Bus to it. Resolves after the note `up`. */
 async function startConnectedBus(
   t: TestContext,
   scriptOf: (connection: number) => Script,
@@ -65,17 +65,17 @@ const HONEST: Script = {
 
 /** Buses that never complete the greeting. */
 const FAILING_GREETINGS: readonly (readonly [what: string, script: Script, reason: RegExp])[] = [
-  ['accepts and never answers', { greet: () => undefined }, /no greeting within/],
-  ['closes during the handshake', { greet: (socket) => socket.destroy() }, /the bus closed/],
-  ['rejects the mechanism', { greet: (socket) => socket.write('REJECTED\r\n') }, /No authentication methods/],
+  ['accepts the connection and never answers', { greet: () => undefined }, /no greeting within/],
+  ['closes the connection during the handshake', { greet: (socket) => socket.destroy() }, /the bus closed/],
+  ['rejects the user', { greet: (socket) => socket.write('REJECTED\r\n') }, /No authentication methods/],
   ['sends no line end', { greet: (socket) => socket.write('x'.repeat(9000)) }, /no greeting within/],
   ['never answers Hello', { hello: () => undefined }, /no greeting within/],
-  ['closes at Hello', { hello: (socket) => socket.destroy() }, /the bus closed/],
+  ['closes the connection at Hello', { hello: (socket) => socket.destroy() }, /the bus closed/],
   ['refuses Hello', { hello: (socket, serial) => socket.write(errorReply(serial, 'a.No')) }, /refused .*No/],
 ];
 
 for (const [what, script, reason] of FAILING_GREETINGS) {
-  test(`the connection to a bus that ${what} is closed, and tried again`, async (t) => {
+  test(`if a bus ${what}, the reason is reported, and another connection is made`, async (t) => {
     const bus = await scriptedBus((connection) => (connection === 1 ? script : HONEST), t);
     const { owner, link } = startBus(t, optionsFor(bus.path));
 
@@ -87,7 +87,7 @@ for (const [what, script, reason] of FAILING_GREETINGS) {
   });
 }
 
-test('a missing socket is reported once as the reason, and the bus is tried again', async (t) => {
+test('a missing socket is reported as the reason only one time, although the attempts go on', async (t) => {
   const attempts = new EventEmitter();
   const backoffMs = (attempt: number): number => {
     attempts.emit(`attempt ${attempt}`);
@@ -136,7 +136,7 @@ for (const [what, answer, expected] of FAILING_ANSWERS) {
   });
 }
 
-/** Where a message stops, and the number of bytes before that. A negative number counts from the end. */
+/** Where a message stops, and how many bytes arrive. A negative number counts the bytes that are missing. */
 const STOPS = {
   'within its first 16 bytes': 7,
   'after its first 16 bytes': 16,
@@ -144,7 +144,7 @@ const STOPS = {
   'within its body': -2,
 };
 for (const [where, bytes] of Object.entries(STOPS)) {
-  test(`if a message stops ${where}, the connection ends with its calls, and the next connection works`, async (t) => {
+  test(`if a message stops ${where}, the connection and its pending calls end, and the next connection works`, async (t) => {
     const incomplete: Script = {
       call: (socket, { serial }) => socket.write(ownerReply(serial).subarray(0, bytes)),
     };
@@ -203,13 +203,13 @@ test('on the system bus, the compiler and the class Bus refuse a method that cha
   t.after(() => link.stop());
   await owner.waitForNote(/^up/);
 
-  // @ts-expect-error The compiler must refuse this line.
+  // @ts-expect-error The compiler must refuse the next line.
   const outcome = await link.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
   assert.deepEqual(outcome, { ok: false, error: { kind: 'local', detail: 'StartUnit is not for this bus' } });
   assert.equal(bus.received.length, 0);
 });
 
-test('if the actor that owns a bus fails when the bus is up, the connection is closed, and another one is made', async (t) => {
+test('if the method up of an actor fails, the connection is closed, and another one is made', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const { owner } = startBus(t, optionsFor(bus.path));
   owner.onUp = () => {
@@ -261,7 +261,7 @@ test('signals of a watched name arrive only from its owner, also when the owner 
       HONEST.call?.(socket, received);
       const addsMatchRule = received.text.includes('member=');
       const isAboutOwner = received.text.includes('NameOwnerChanged');
-      // The signals follow the match rule for `Genuine`. The rule for changes of the owner comes before it.
+      // The signals follow the match rule for `Genuine`, not the earlier match rule for NameOwnerChanged.
       if (!addsMatchRule || isAboutOwner) return;
       socket.write(signal(STRANGER, 'a.b', 'Forged'));
       socket.write(signal(NAME_OWNER, 'a.b', 'Genuine'));

@@ -69,7 +69,7 @@ const FAULTS_WITH_OVERRIDES: readonly (readonly [error: BusError, fault: FaultCo
   [{ kind: 'timeout' }, 'timeout'],
 ];
 
-test('an actor may choose a fault for the name of an error, and another fault for all names that neither it nor fault.ts lists', () => {
+test('an actor may choose a fault for the name of an error, and another fault for all names that neither the actor nor fault.ts lists', () => {
   for (const [error, fault] of FAULTS_WITH_OVERRIDES)
     assert.equal(busFault(error, 'It failed', OVERRIDES).error.fault, fault, JSON.stringify(error));
 });

@@ -1,4 +1,5 @@
-// More signals than an actor can handle at once: replies go first, no signal is lost, and few signals wait.
+// Tests an actor that gets more signals than it can handle at once. Replies overtake signals, no signal is
+// lost, and the number of waiting signals has a bound.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -11,7 +12,7 @@ import { type ReceivedCall, reply, scriptedBus, signal } from './scripted-bus.js
 const SENDER = ':1.9';
 /** The bound is that of src/actors/bus/signal-portions.ts. */
 const WAITING_MAX_BYTES = 1 << 20;
-/** This part of a message does not count (`lastMessageBytes` of src/actors/bus/stream-guard.ts). */
+/** The bound does not count this part of a message (`lastMessageBytes` of src/actors/bus/stream-guard.ts). */
 const FIXED_HEADER_BYTES = 16;
 const SIGNAL_BYTES = signal(SENDER, 'a.b', 'Flood', 'u', 0).length - FIXED_HEADER_BYTES;
 const WAITING_MAX_SIGNALS = Math.ceil(WAITING_MAX_BYTES / SIGNAL_BYTES);
@@ -44,10 +45,10 @@ test('a reply does not wait until the actor has handled the signals before it, a
   const handledBeforeReply = handled().length;
   assert.ok(
     handledBeforeReply < allNumbers.length / 2,
-    `most signals must wait longer than the reply: ${handledBeforeReply} were before it`,
+    `most signals must be handled after the reply, but ${handledBeforeReply} were handled before it`,
   );
 
-  await until('all signals have arrived', () => handled().length === allNumbers.length);
+  await until('all signals are handled', () => handled().length === allNumbers.length);
   assert.deepEqual(handled(), allNumbers);
 });
 
@@ -58,7 +59,7 @@ test('the socket is not read while too many signals wait to be handled, and no s
   const waitingCount = allNumbers.length - handled().length;
   assert.ok(waitingCount <= WAITING_MAX_SIGNALS, `${waitingCount} signals wait`);
 
-  await until('all signals have arrived', () => handled().length === allNumbers.length);
+  await until('all signals are handled', () => handled().length === allNumbers.length);
   assert.deepEqual(handled(), allNumbers);
 });
 

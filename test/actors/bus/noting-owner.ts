@@ -7,9 +7,9 @@ import { until } from '../../until.js';
 export class NotingOwner implements BusOwner {
   readonly notes: string[] = [];
   readonly signals: Signal[] = [];
-  /** Runs before `up` is noted. */
+  /** Runs before `up` is in `notes`. */
   onUp: () => Promise<void> = () => Promise.resolve();
-  /** Runs before a signal is noted. */
+  /** Runs after a signal is in `signals`, and before it is in `notes`. */
   onSignal: (signal: Signal) => void = () => undefined;
 
   async up(): Promise<void> {

@@ -34,7 +34,7 @@ export class PrivateBus {
     this.#child?.kill(signal);
   }
 
-  /** The signal must end the dbus-daemon. Resolves when it has ended. */
+  /** Sends a signal that ends the dbus-daemon. Resolves when the dbus-daemon has ended. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

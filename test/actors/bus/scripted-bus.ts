@@ -1,5 +1,5 @@
-// A scripted bus on a real socket, for everything that a real bus cannot be made to do, such as malformed
-// messages.
+// A scripted bus on a real socket. It does what no test can make a real bus do: for instance, it sends
+// malformed messages.
 
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -15,8 +15,8 @@ import { temporaryFolder } from '../../temporary-folder.js';
 export type Value = string | number | boolean | readonly Value[];
 
 /**
- * Writes values in D-Bus's format, with the code of the package that the daemon uses. The tests with a real
- * bus prove that it writes correctly.
+ * Writes values in D-Bus's format, with the code of dbus-next, which the daemon uses, too. The tests with a
+ * real bus prove that dbus-next writes correctly.
  */
 const marshal: (signature: string, values: readonly Value[]) => Buffer = createRequire(import.meta.url)(
   'dbus-next/lib/marshall',
@@ -50,7 +50,7 @@ const VERSION = 1;
 /** Nobody refers to these messages by their serial, so all have the same one. */
 const SERIAL = 1;
 
-/** The part of a message before its header fields. */
+/** The size of the part of a message before its header fields. */
 const FIXED_HEADER_BYTES = 16;
 /** Places in this part, in bytes. */
 const BODY_LENGTH_OFFSET = 4;
@@ -128,7 +128,7 @@ export interface Script {
 
 export class ScriptedBus {
   readonly path: string;
-  /** The received messages, without Hello. */
+  /** The received calls, without Hello. */
   readonly received: ReceivedCall[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -147,7 +147,7 @@ export class ScriptedBus {
   /** The option `paths` of a `Bus` that connects to this bus. */
   readonly paths = () => ({ ok: true, value: [this.path] }) as const;
 
-  /** The number of connections so far, with those that have ended. */
+  /** The number of all connections so far, open or closed. */
   connections(): number {
     return this.#connections;
   }

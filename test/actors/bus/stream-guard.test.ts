@@ -31,7 +31,7 @@ class GuardedStream {
     return this.#lateCount;
   }
 
-  /** Lets this number of bytes arrive, and reads everything that is complete. */
+  /** Lets this number of bytes arrive. Reads each header and each rest that is complete. */
   receive(bytes: number): void {
     this.#stream.push(Buffer.alloc(bytes));
     while (this.#stream.read(this.#requestedBytes) !== null)
@@ -45,8 +45,8 @@ class GuardedStream {
 
 const WHOLE = HEADER_BYTES + REST_BYTES;
 /**
- * The sizes of pieces that arrive one after the other, half a deadline apart. `lateCount` is the number of
- * messages that were reported as late after one more deadline.
+ * The sizes of pieces that arrive one after the other, half a deadline apart. `lateCount` messages have been
+ * reported as late when one more deadline has passed.
  */
 const ROWS: readonly (readonly [what: string, pieces: readonly number[], lateCount: number])[] = [
   ['nothing', [], 0],
@@ -60,7 +60,7 @@ const ROWS: readonly (readonly [what: string, pieces: readonly number[], lateCou
   ['a header and a part of the remaining bytes', [WHOLE - 1], 1],
 ];
 for (const [what, pieces, lateCount] of ROWS) {
-  test(`the bus sends ${what}, and ${lateCount === 0 ? 'no message' : 'one message'} is late`, (t) => {
+  test(`if the bus sends ${what}, ${lateCount === 0 ? 'no message' : 'one message'} is late`, (t) => {
     const stream = new GuardedStream(t);
     for (const bytes of pieces) {
       stream.receive(bytes);

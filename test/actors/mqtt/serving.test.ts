@@ -1,6 +1,6 @@
-// Tests a connection that serves the branch of a node, on a scripted broker: when it publishes, and what it
-// does with unexpected messages. It carries out only commands for its own node, and empties no topics of
-// other nodes.
+// Tests how the MQTT bridge serves the branch of its node on one connection: when the bridge publishes, and
+// what it does with unexpected messages. The bridge carries out only commands for its own node, and removes
+// no retained messages of other nodes. Most tests use a scripted broker.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -31,29 +31,31 @@ import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
 const BRANCH = 'house/living';
+/** The topic of the device message, which describes the node to Home Assistant (device-topic.ts). */
 const DEVICE_TOPIC = 'homeassistant/device/tonearm_0123456789abcdef/config';
 
 /**
- * A broker that acknowledges everything except a subscription to `refusedFilter`. It delivers the retained
- * messages, the question of the probe, and the messages of the test.
+ * A broker that acknowledges everything except a subscription to `refusedFilter`. The bridge receives three
+ * kinds of messages from this broker: `retainedMessages`, the messages that a test passes to `deliver`, and
+ * the bridge's own questions at a topic `who` (probe.ts).
  */
 class ScriptedBroker {
   /** The topics of all published messages, in order. */
   readonly published: string[] = [];
-  /** The topics and filters that the bridge has subscribed to. */
-  readonly filters: string[] = [];
-  /** Retained messages, sent when the bridge subscribes. */
+  /** The topics and filters of all subscriptions that the bridge has requested, even of refused ones. */
+  readonly requestedFilters: string[] = [];
+  /** The broker sends these messages at each subscription, whatever its topics are. */
   retainedMessages: readonly BrokerMessage[] = [];
-  /** A subscription to this topic is refused. */
+  /** The broker refuses a subscription to this topic; '' if it refuses none. */
   refusedFilter = '';
-  /** This is called before a message is acknowledged. */
+  /** The broker calls this before it acknowledges a message of the bridge. */
   onPublished: (topic: string, text: string) => void = () => undefined;
-  #deliver: BrokerOptions['onMessage'] = () => undefined;
+  #onMessage: BrokerOptions['onMessage'] = () => undefined;
   /** Tells the bridge that the broker has answered a ping. */
   pong: BrokerOptions['onPong'] = () => undefined;
 
   readonly dial = ({ onMessage, onPong }: BrokerOptions): BrokerConnection => {
-    this.#deliver = onMessage;
+    this.#onMessage = onMessage;
     this.pong = onPong;
     const ended = new Deferred<string>();
     return {
@@ -61,7 +63,7 @@ class ScriptedBroker {
       ended: ended.promise,
       inFlightMax: 16,
       subscribe: async (filters) => {
-        this.filters.push(...filters);
+        this.requestedFilters.push(...filters);
         for (const message of this.retainedMessages) onMessage(message);
         if (!filters.includes(this.refusedFilter)) return ACKNOWLEDGED;
         return failed({ kind: 'refused', topics: [this.refusedFilter], reason: 'Not authorized' });
@@ -82,7 +84,7 @@ class ScriptedBroker {
   };
 
   deliver(topic: string, text: string, more: Omit<Partial<BrokerMessage>, 'topic' | 'text'> = {}): void {
-    this.#deliver({ topic, text, retained: false, ...more });
+    this.#onMessage({ topic, text, retained: false, ...more });
   }
 }
 
@@ -93,14 +95,14 @@ async function startServing(t: TestContext, broker: ScriptedBroker, more: Partia
   const node = nodeOn(t, broker, more);
   const { clock } = more;
   await until('the node is up', () => {
-    // The probe waits for late messages.
+    // The bridge waits `QUIET_MS` for late retained messages before it serves its branch (probe.ts).
     if (clock instanceof ManualClock) clock.advance(QUIET_MS);
     return node.state === 'up';
   });
   return node;
 }
 
-test('a topic that changes all the time is published at most once per interval, and its last value at the end', async (t) => {
+test('a topic that changes all the time is published at most once per `ROUND_GAP_MS`, and its last value is published, too', async (t) => {
   const clock = new ManualClock();
   const broker = new ScriptedBroker();
   const published: { atMs: number; volume: number }[] = [];
@@ -109,7 +111,7 @@ test('a topic that changes all the time is published at most once per interval, 
       published.push({ atMs: clock.monotonic(), volume: JSON.parse(text).volume });
   };
   const node = await startServing(t, broker, { clock });
-  // The volume changes for a second, and rests for another one.
+  // The volume changes for one second, and then stays the same for one second.
   for (let nowMs = 0; nowMs <= 2000; nowMs += 10) {
     if (nowMs <= 1000)
       node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: nowMs / 1000 })));
@@ -133,29 +135,29 @@ test('a topic that changes all the time is published at most once per interval, 
 const LAST_COMMAND = [`${BRANCH}/audio/server/set`, '{"muted":true}'] as const;
 
 /**
- * `house/attic_` has as many characters as this node's branch. So these topics would become commands if the
- * bridge only cut off that many characters.
+ * `house/attic_` and `HOUSE/LIVING` have as many characters as this node's branch. So the topics that begin
+ * with them would become commands if the bridge only cut off that many characters.
  */
-const TOPICS_OF_OTHERS =
+const TOPICS_OUTSIDE_BRANCH =
   'house/attic_/audio/server/set house/attic_/power/set house/living-room/audio/server/set ' +
   'house/livin/audio/server/set HOUSE/LIVING/audio/server/set audio/server/set /audio/server/set';
-const ENDINGS_OF_NO_COMMAND =
+const ENDINGS_WITHOUT_COMMAND =
   '/ /set /audio/server /audio/server/set/ /audio/server/loud/set /audio/set /server/set ' +
   '/status/set /backends/set /services/mpd.service/set /services/user/mpd.service/start/set ' +
   '/players/set //power/set /../attic/power/set';
-const OWN_TOPICS = ENDINGS_OF_NO_COMMAND.split(' ').map((ending) => `${BRANCH}${ending}`);
-const TOPICS_OF_NO_COMMAND = [
+const TOPICS_IN_BRANCH = ENDINGS_WITHOUT_COMMAND.split(' ').map((ending) => `${BRANCH}${ending}`);
+const TOPICS_WITHOUT_COMMAND = [
   '',
   BRANCH,
   `x${BRANCH}/power/set`,
-  ...TOPICS_OF_OTHERS.split(' '),
-  ...OWN_TOPICS,
+  ...TOPICS_OUTSIDE_BRANCH.split(' '),
+  ...TOPICS_IN_BRANCH,
 ];
 
-test('a message on a topic that is no command of this node does nothing', async (t) => {
+test('a message causes no command and no error if its topic is no command topic of this node', async (t) => {
   const broker = new ScriptedBroker();
   const node = await startServing(t, broker);
-  for (const topic of TOPICS_OF_NO_COMMAND)
+  for (const topic of TOPICS_WITHOUT_COMMAND)
     for (const payload of ['reboot', 'start', '{"volume":1}']) broker.deliver(topic, payload);
 
   broker.deliver(...LAST_COMMAND);
@@ -165,7 +167,7 @@ test('a message on a topic that is no command of this node does nothing', async 
   assert.equal(node.state, 'up');
 });
 
-test('where mqtt.control is false, no command is carried out, even if the broker sends one without a subscription', async (t) => {
+test('with `mqtt.control: false` the bridge carries out no command, even if the broker sends one without a subscription', async (t) => {
   const broker = new ScriptedBroker();
   const node = await startServing(t, broker, { settings: { topic: BRANCH, control: false } });
   broker.deliver(...LAST_COMMAND);
@@ -181,13 +183,13 @@ test('where mqtt.control is false, no command is carried out, even if the broker
 
 const retainedMessage = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true });
 
-test('a retained topic of another branch is not emptied, even if the broker sends it without a subscription', async (t) => {
+test('the bridge removes no retained message of another branch, even if the broker sends one without a subscription', async (t) => {
   const broker = new ScriptedBroker();
   broker.retainedMessages = ['house/attic_/audio/outputs/gone', `${BRANCH}/audio/outputs/gone`].map(
     retainedMessage,
   );
   await startServing(t, broker);
-  await until('the topic of this node is emptied', () =>
+  await until('the outdated message of this node is removed', () =>
     broker.published.includes(`${BRANCH}/audio/outputs/gone`),
   );
   const publishedToOthers = broker.published.filter((topic) => topic.startsWith('house/attic_'));
@@ -197,7 +199,7 @@ test('a retained topic of another branch is not emptied, even if the broker send
 /** This is more than `TOPICS_MAX` of probe.ts. */
 const TOO_MANY_TOPICS = 10_001;
 
-test('a branch with more topics than a node can have is not taken over, even if all of them arrive at once', async (t) => {
+test('the bridge does not serve a branch with more topics than a node can have, even if all retained messages arrive at once', async (t) => {
   const broker = new ScriptedBroker();
   broker.retainedMessages = Array.from({ length: TOO_MANY_TOPICS }, (_, index) =>
     retainedMessage(`${BRANCH}/x/${index}`),
@@ -207,7 +209,7 @@ test('a branch with more topics than a node can have is not taken over, even if 
   assert.deepEqual(broker.published, []);
 });
 
-test('a branch is not taken over if its topics together are longer than all topics of a node can be', async (t) => {
+test('the bridge does not serve a branch whose topics and texts together are longer than those of a node can be', async (t) => {
   const broker = new ScriptedBroker();
   // The bound is 16 Mi characters (`CHARS_MAX` in probe.ts).
   broker.retainedMessages = Array.from({ length: 300 }, (_, index) =>
@@ -226,7 +228,7 @@ test('deeply nested JSON, retained or as a command, ends neither the connection 
   broker.retainedMessages = [{ topic: DEVICE_TOPIC, text, retained: true }];
   const node = await startServing(t, broker);
   assert.ok(broker.published.includes(DEVICE_TOPIC), 'the device message is overwritten');
-  // The bridge checks no values (commands.ts): it requests the operation, and the gateway refuses the value.
+  // The bridge checks no values (commands.ts). It requests the operations, which a real gateway would refuse.
   const payload = `{"volume":${DEEP_LIST}}`;
   for (const topic of [`${BRANCH}/audio/server/set`, `${BRANCH}/players/mpv/set`])
     broker.deliver(topic, payload);
@@ -236,12 +238,12 @@ test('deeply nested JSON, retained or as a command, ends neither the connection 
   assert.deepEqual(operations, new Set(['setServerVolume', 'setPlayerVolume mpv', 'muteServer']));
 });
 
-test('a refusal goes to no response topic that has wildcards or control characters', async (t) => {
+test('no refusal is published at a response topic that is empty, or has wildcards or control characters', async (t) => {
   const broker = new ScriptedBroker();
   await startServing(t, broker);
   const powerTopic = `${BRANCH}/power/set`;
   const invalidTopics = ['', 'a/+', '#', 'a\0', 'a\nb'];
-  // The topic takes `reboot`, and refuses `REBOOT`.
+  // The bridge accepts the word `reboot` at this topic, and refuses `REBOOT`.
   for (const topic of [...invalidTopics, 'answers'])
     broker.deliver(powerTopic, 'REBOOT', { response: { topic, correlation: Buffer.from('1') } });
   await until('the last command is answered', () => broker.published.includes('answers'));
@@ -254,9 +256,9 @@ test('a refusal goes to no response topic that has wildcards or control characte
 test('the status is published again if another client, or the will of a lost connection, has overwritten it', async (t) => {
   const broker = new ScriptedBroker();
   await startServing(t, broker);
-  assert.ok(broker.filters.includes(`${BRANCH}/status`));
+  assert.ok(broker.requestedFilters.includes(`${BRANCH}/status`));
   const statusCount = () => broker.published.filter((topic) => topic === `${BRANCH}/status`).length;
-  // A retained `offline` was published before the bridge subscribed.
+  // `retained` is true for an `offline` that was published before the bridge subscribed.
   for (const retained of [false, true]) {
     const countBefore = statusCount();
     broker.deliver(`${BRANCH}/status`, 'offline', { retained });
@@ -269,51 +271,54 @@ test('if a bridge is stopped while it prepares its first connection, it dials no
   const node = nodeOn(t, broker);
   await node.stop();
   // The bridge subscribes as soon as the broker is dialled.
-  assert.deepEqual(broker.filters, []);
+  assert.deepEqual(broker.requestedFilters, []);
 });
 
-test('a refused subscription to the status of another branch is reported only while that branch owns the device', async (t) => {
+test('a refused subscription to the status of another node is reported only while that node owns the device message', async (t) => {
   const broker = new ScriptedBroker();
   broker.refusedFilter = 'house/clone/status';
   const node = await startServing(t, broker);
-  const deviceOf = (branch: string): string =>
+  const deviceMessageOf = (branch: string): string =>
     JSON.stringify({ components: { x: { availability: [{ topic: `${branch}/status` }] } } });
-  broker.deliver(DEVICE_TOPIC, deviceOf('house/clone'));
-  await until('the refusal is named', () => node.reason.includes('house/clone/status'));
+  broker.deliver(DEVICE_TOPIC, deviceMessageOf('house/clone'));
+  await until('the refused topic is reported', () => node.reason.includes('house/clone/status'));
   assert.match(node.reason, /refused by the broker \(Not authorized\), so left out: house\/clone\/status/);
 
-  broker.deliver(DEVICE_TOPIC, deviceOf(BRANCH));
+  broker.deliver(DEVICE_TOPIC, deviceMessageOf(BRANCH));
   await until('nothing is left out', () => node.state === 'up' && node.reason === '');
 });
 
-test('a refused subscription is requested again every ten minutes, because the access list may have changed', async (t) => {
+test('a refused subscription is requested again every ten minutes, because the access list of the broker may have changed', async (t) => {
   const broker = new ScriptedBroker();
-  const status = 'house/clone/status';
-  broker.refusedFilter = status;
+  const statusTopic = 'house/clone/status';
+  broker.refusedFilter = statusTopic;
   const clock = new ManualClock();
   const node = await startServing(t, broker, { clock });
-  const device = { components: { x: { availability: [{ topic: status }] } } };
+  const device = { components: { x: { availability: [{ topic: statusTopic }] } } };
   broker.deliver(DEVICE_TOPIC, JSON.stringify(device));
-  /** `reason` changes only when a round ends, so the clock ends the pause before the next round. */
-  const isNamedAfterNextRound = (): boolean => {
+  /**
+   * The bridge publishes in rounds, with a pause between them (serving.ts). `reason` changes only at the end
+   * of a round, so the clock skips the pause.
+   */
+  const isReportedAfterNextRound = (): boolean => {
     clock.advance(ROUND_GAP_MS);
-    return node.reason.includes(`left out: ${status}`);
+    return node.reason.includes(`left out: ${statusTopic}`);
   };
-  await until('the refusal is named', isNamedAfterNextRound);
+  await until('the refused topic is reported', isReportedAfterNextRound);
 
   broker.refusedFilter = '';
   clock.advance(600_000);
-  await until('the refusal is not named any more', () => !isNamedAfterNextRound());
-  assert.equal(broker.filters.filter((filter) => filter === status).length, 2);
+  await until('the topic is no longer reported', () => !isReportedAfterNextRound());
+  assert.equal(broker.requestedFilters.filter((filter) => filter === statusTopic).length, 2);
 });
 
-/** The test changes `server`, from which the node makes its answers to `GET /server`. */
+/** The node answers the operation `server` with values from the object `server`, which the test changes. */
 async function startChangingNode(t: TestContext) {
   const broker = new ScriptedBroker();
   const server = { hostname: SERVER.hostname, bluetooth: false };
-  let published = '';
+  let publishedText = '';
   broker.onPublished = (topic, text) => {
-    if (topic === `${BRANCH}/server`) published = text;
+    if (topic === `${BRANCH}/server`) publishedText = text;
   };
   const node = await startServing(t, broker, {
     hostname: () => server.hostname,
@@ -324,13 +329,13 @@ async function startChangingNode(t: TestContext) {
       return { status: 200, body: JSON.stringify(body) };
     },
   });
-  const untilPublished = (what: string, part: string) => until(what, () => published.includes(part));
-  await untilPublished('the record is published', '"bluetooth":false');
+  const untilPublished = (what: string, part: string) => until(what, () => publishedText.includes(part));
+  await untilPublished('the first text is published', '"bluetooth":false');
   const requestCount = (): number => node.requests.filter(({ operation }) => operation === 'server').length;
   return { broker, node, server, untilPublished, requestCount };
 }
 
-test('the record of the topic `server` is requested at once when a part is enabled or disabled, and not at other changes', async (t) => {
+test('the bridge requests the text of the topic `server` at once when a backend is enabled or disabled, and not at other changes', async (t) => {
   const { node, server, untilPublished, requestCount } = await startChangingNode(t);
   server.bluetooth = true;
   node.publishRecords(health('bluetooth', 'connecting'));
@@ -344,7 +349,7 @@ test('the record of the topic `server` is requested at once when a part is enabl
   await untilPublished('bluetooth is disabled', '"bluetooth":false');
 });
 
-test('the topic `server` has a changed hostname after the next change of a record, or the next answer to a ping', async (t) => {
+test('a changed hostname is published at the topic `server` after the next change of a record, or after the next answer to a ping', async (t) => {
   const { broker, node, server, untilPublished, requestCount } = await startChangingNode(t);
   server.hostname = 'kitchen';
   node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.1 })));
@@ -353,13 +358,13 @@ test('the topic `server` has a changed hostname after the next change of a recor
   broker.pong();
   await untilPublished('the newest hostname is published', '"hostname":"garden"');
   const countBefore = requestCount();
-  // The hostname is the same as at the last answer to a ping, so the record is not requested again.
+  // The hostname is the same as at the last answer to a ping, so the text is not requested again.
   broker.pong();
   assert.equal(requestCount(), countBefore);
 });
 
 test('a connection reports that the broker has answered a ping', async (t) => {
-  // This broker requires a ping each second. It sends its messages only if `flood` is called.
+  // This broker requires a ping each second. It sends the commands only if `flood` is called.
   const broker = await startFloodingBroker(commandsOfAllKinds(BRANCH), { serverKeepAlive: 1 });
   t.after(() => broker.stop());
   let pongs = 0;

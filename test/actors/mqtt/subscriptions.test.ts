@@ -7,8 +7,8 @@ import { Subscriptions } from '../../../src/actors/mqtt/subscriptions.js';
 import { failed } from '../../../src/protocol/actor/result.js';
 import { Deferred } from '../../deferred.js';
 
-test('the refusal of a status topic is not reported if the topic is no longer watched', async () => {
-  const status = 'house/clone/status';
+test('a refused subscription to a status topic is not reported if the topic is no longer watched', async () => {
+  const statusTopic = 'house/clone/status';
   const answer = new Deferred<Acknowledgement>();
   const connection = { subscribe: () => answer.promise, unsubscribe: async () => ACKNOWLEDGED };
   let reports = 0;
@@ -16,10 +16,10 @@ test('the refusal of a status topic is not reported if the topic is no longer wa
     reports += 1;
   });
 
-  subscriptions.watchStatus(status);
+  subscriptions.watchStatus(statusTopic);
   // '' stands for no topic.
   subscriptions.watchStatus('');
-  answer.resolve(failed({ kind: 'refused', topics: [status], reason: 'Not authorized' }));
+  answer.resolve(failed({ kind: 'refused', topics: [statusTopic], reason: 'Not authorized' }));
   await new Promise(setImmediate);
   assert.deepEqual([reports, subscriptions.refused], [0, []]);
 });

@@ -1,4 +1,5 @@
-// Tests the bridge with a broker by TLS. A private authority has signed the broker's certificate.
+// Tests the MQTT bridge's connection to a broker that requires TLS. A private certificate authority signs the
+// broker's certificate.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { type SimulatedNode, simulatedNode } from '../../broker/simulated-node.j
 import { temporaryFolder } from '../../temporary-folder.js';
 import { skipReason } from '../../tools/requirements.js';
 
+/** Makes the authority's certificate `ca.pem`, and the broker's certificate `cert.pem` for 127.0.0.1. */
 const MAKE_CERTIFICATES = `
 openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=House -days 2
 openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=broker
@@ -17,7 +19,7 @@ printf 'subjectAltName=IP:127.0.0.1' > names
 openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem -days 2 -extfile names
 `;
 
-describe('a bridge by TLS', { skip: skipReason({ programs: ['mosquitto', 'openssl'] }) }, () => {
+describe('a bridge to a TLS broker', { skip: skipReason({ programs: ['mosquitto', 'openssl'] }) }, () => {
   let broker: Broker;
   const folder = temporaryFolder({ after });
   before(async () => {
@@ -32,22 +34,22 @@ describe('a bridge by TLS', { skip: skipReason({ programs: ['mosquitto', 'openss
     return simulatedNode(t, { url: `mqtts://${host}:${broker.port}`, settings });
   }
 
-  test('is up if mqtt.caFile verifies the broker', async (t) => {
+  test('is up if the authority in mqtt.caFile has signed the certificate', async (t) => {
     await nodeWith(t, { caFile: join(folder, 'ca.pem') }).up();
   });
 
-  for (const [what, file, host, reason] of [
+  for (const [condition, caFile, host, reason] of [
     ['no authority of the system has signed the certificate', undefined, '127.0.0.1', /certificate/],
     ['the certificate is for another host', 'ca.pem', 'localhost', /does not match certificate/],
     ['mqtt.caFile cannot be read', 'no.pem', '127.0.0.1', /mqtt\.caFile: .*no\.pem: it does not exist/],
   ] as const) {
-    test(`is not connected, and has a reason, if ${what}`, async (t) => {
-      const settings = file === undefined ? {} : { caFile: join(folder, file) };
+    test(`is not connected, and reports the reason, if ${condition}`, async (t) => {
+      const settings = caFile === undefined ? {} : { caFile: join(folder, caFile) };
       await nodeWith(t, settings, host).connecting(reason);
     });
   }
 
-  test('is not connected, and has a reason, if the broker wants TLS and mqtt.url has none', async (t) => {
+  test('is not connected, and reports a reason, if mqtt.url begins with `mqtt:` instead of `mqtts:`', async (t) => {
     await simulatedNode(t, { url: broker.url }).connecting(/./);
   });
 });

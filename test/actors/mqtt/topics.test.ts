@@ -7,23 +7,23 @@ import { test } from 'node:test';
 import { identifierOf, ownerText, readIdentifier } from '../../../src/actors/mqtt/topics.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-const MACHINE = '0123456789abcdef0123456789abcdef';
+const MACHINE_ID = '0123456789abcdef0123456789abcdef';
 
 test('the identifier is derived from the ids of the machine and the user, and does not reveal them', () => {
-  assert.match(identifierOf(MACHINE, 1000), /^[0-9a-f]{16}$/);
-  assert.equal(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1000));
-  assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE.replace('0', '1'), 1000));
-  assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1001), 'two users are two nodes');
-  assert.ok(!MACHINE.includes(identifierOf(MACHINE, 1000)), 'it is no part of the machine-id');
+  assert.match(identifierOf(MACHINE_ID, 1000), /^[0-9a-f]{16}$/);
+  assert.equal(identifierOf(MACHINE_ID, 1000), identifierOf(MACHINE_ID, 1000));
+  assert.notEqual(identifierOf(MACHINE_ID, 1000), identifierOf(MACHINE_ID.replace('0', '1'), 1000));
+  assert.notEqual(identifierOf(MACHINE_ID, 1000), identifierOf(MACHINE_ID, 1001), 'two users are two nodes');
+  assert.ok(!MACHINE_ID.includes(identifierOf(MACHINE_ID, 1000)), 'it is no part of the machine-id');
 });
 
-test('the identifier is read from the file of the machine-id, if the file has a machine-id', (t) => {
+test('the identifier is derived from the id in the file `machine-id`, and is undefined if there is no id', (t) => {
   const path = join(temporaryFolder(t), 'machine-id');
-  assert.equal(readIdentifier(1000, path), undefined);
+  assert.equal(readIdentifier(1000, path), undefined, 'there is no file');
   const rows: readonly (readonly [text: string, expected: string | undefined])[] = [
     ['', undefined],
     ['uninitialized\n', undefined],
-    [`${MACHINE}\n`, identifierOf(MACHINE, 1000)],
+    [`${MACHINE_ID}\n`, identifierOf(MACHINE_ID, 1000)],
   ];
   for (const [text, expected] of rows) {
     writeFileSync(path, text);
@@ -34,10 +34,10 @@ test('the identifier is read from the file of the machine-id, if the file has a 
 for (const [owner, pattern] of [
   ['me', /another tonearm on this machine/],
   ['you', /another node, you: set mqtt\.topic/],
-  // The musical note is two UTF-16 units, the 64th and the 65th. Only 64 units are allowed
-  // (`NAME_MAX_CHARACTERS` in topics.ts), and a character is not cut in two.
+  // The text repeats at most 64 UTF-16 units of the owner (`NAME_MAX_CHARACTERS` in topics.ts). The musical
+  // note is the 64th and the 65th unit. It is left out, because a character is not cut in two.
   [`${'x'.repeat(63)}🎵`, /another node, x{63}\.\.\.: set/],
 ] as const) {
-  test(`on a node with the identifier me, the text about the owner ${owner} of a branch matches ${pattern}`, () =>
+  test(`on the node "me", the text about a branch that belongs to "${owner}" matches ${pattern}`, () =>
     assert.match(ownerText(owner, 'me'), pattern));
 }

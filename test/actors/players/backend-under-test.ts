@@ -48,8 +48,8 @@ export class PlayersRecorder extends Recorder {
 }
 
 /**
- * Resolves when `untilUp` does; by default that is when the backend is up. `prepare` starts players that are
- * there before the backend. `dataHome` is the XDG_DATA_HOME of the bus.
+ * Starts the backend, and resolves when `untilUp` resolves: by default when the backend is up. `prepare`
+ * starts the players that are on the bus before the backend. `dataHome` is the XDG_DATA_HOME of the bus.
  */
 export async function startBackend(
   t: TestContext,
@@ -85,7 +85,7 @@ export async function startBackend(
   return { bus, recorder, backend, start };
 }
 
-/** Starts a player called `hung`, which answers no GetAll. To be called in the `prepare` of a test. */
+/** Starts a player called `hung`, which answers no GetAll. To be called by `prepare` of `startBackend`. */
 export async function startHungPlayer(t: TestContext, bus: PrivateBus): Promise<void> {
   const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaviours.set('GetAll', 'hang');

@@ -126,8 +126,8 @@ test('two connections of a process are one player only if one has the name of th
   players.get('vlc')?.leave();
   await until('the connection with the long name is a player', () => recorder.names.includes(longName));
   assert.deepEqual(recorder.names, [...others, longName].sort());
-  // The last two lines drop the record of `vlc` and put the record of the long name. No earlier line may put
-  // the long name, because the two connections were one player.
+  // The last two lines belong to the change from `vlc` to the long name. No earlier line may put the record
+  // of the long name, because the two connections were one player until then.
   const earlierLines = recorder.published.slice(0, -2);
   assert.ok(!earlierLines.includes(`put players ${longName}`), recorder.published.join());
 
@@ -138,7 +138,7 @@ test('two connections of a process are one player only if one has the name of th
   assert.ok(!recorder.published.includes('drop players vlc.instance1'), recorder.published.join());
 });
 
-test('changes are read from signals, and properties that a signal invalidates are read again', async (t) => {
+test('changes are taken from signals, and properties that a signal invalidates are read again', async (t) => {
   const { recorder, start } = await startBackend(t);
   const player = await start('scripted', { LoopStatus: new Variant('s', 'None') });
   const readingCount = (): number =>
@@ -146,7 +146,7 @@ test('changes are read from signals, and properties that a signal invalidates ar
 
   player.announce({ LoopStatus: new Variant('s', 'Track'), Shuffle: new Variant('b', true) });
   const announced = await recorder.until(
-    'the signal is published',
+    'the announced values are published',
     'scripted',
     ({ shuffle }) => shuffle === true,
   );
@@ -157,7 +157,7 @@ test('changes are read from signals, and properties that a signal invalidates ar
   player.properties[ROOT_INTERFACE] = {};
   player.announce({}, ['Shuffle']);
   const reread = await recorder.until(
-    'the reading is published',
+    'the values of the reading are published',
     'scripted',
     ({ shuffle }) => shuffle === false,
   );
@@ -170,7 +170,7 @@ test('changes are read from signals, and properties that a signal invalidates ar
   await recorder.until('the new identity is published', 'scripted', ({ identity }) => identity === 'Renamed');
 });
 
-/** The player answers like a player that owns its name already, but has no object yet. */
+/** Makes the player answer with errors, like a player that owns its name already, but has no object yet. */
 function answerWithErrors({ misbehaviours }: ScriptedPlayer): void {
   for (const member of ['GetAll', 'Get'])
     misbehaviours.set(member, { error: 'org.freedesktop.DBus.Error.UnknownObject' });
@@ -195,47 +195,47 @@ test('a player that answers with errors is published, with its tracklist, as soo
   await recorder.until('the player is published', 'early', (record) => record.tracklist_supported);
 });
 
-test('playerctld is not listed, even if it answers with errors at first', async (t) => {
+test('playerctld, which only repeats other players, is not listed, even if it answers with errors at first', async (t) => {
   const { bus, recorder, start } = await startBackend(t);
   const repeater = await ScriptedPlayer.connect(t, bus);
   repeater.properties[PLAYERCTLD_INTERFACE] = { PlayerNames: new Variant('as', []) };
   answerWithErrors(repeater);
   await repeater.requestName('repeater');
   await untilReadTwice(repeater);
-  const callsBefore = repeater.calls.length;
+  const callCountBefore = repeater.calls.length;
   repeater.misbehaviours.clear();
   await until('the backend has asked again whether the player is playerctld', () =>
-    repeater.calls.slice(callsBefore).includes(`GetAll ${PLAYERCTLD_INTERFACE}`),
+    repeater.calls.slice(callCountBefore).includes(`GetAll ${PLAYERCTLD_INTERFACE}`),
   );
   await start('other');
   assert.deepEqual(recorder.names, ['other']);
 });
 
-test('a player that hangs delays neither the start nor other players, and keeps its last state', async (t) => {
+test('a player that hangs delays neither the start of the backend nor other players, and keeps its last state', async (t) => {
   const prepare = (bus: PrivateBus) => startHungPlayer(t, bus);
   const { backend, recorder, start } = await startBackend(t, prepare, { callDeadlineMs: 2_000 });
   assert.deepEqual(recorder.published, ['up']);
 
   // `hung` has answered no reading. `mute` answers the first reading, and then hangs.
-  const player = await start('mute');
-  for (const member of ['GetAll', 'Play']) player.misbehaviours.set(member, 'hang');
-  player.change({ Volume: new Variant('d', 0.7), PlaybackStatus: new Variant('s', 'Playing') });
-  await recorder.until('the signal is published', 'mute', ({ volume }) => volume === 0.7);
+  const mute = await start('mute');
+  for (const member of ['GetAll', 'Play']) mute.misbehaviours.set(member, 'hang');
+  mute.change({ Volume: new Variant('d', 0.7), PlaybackStatus: new Variant('s', 'Playing') });
+  await recorder.until('the new volume is published', 'mute', ({ volume }) => volume === 0.7);
 
   const other = await start('other');
   const play = (name: string): Promise<Answer> => backend.handle({ do: 'play', player: busNameOf(name) });
   const answers = Array.from({ length: COMMANDS_MAX + 2 }, () => play('mute'));
   assert.equal(faultOf(await play('other')), 'none');
   assert.ok(other.calls.includes('Play'));
-  // The player gets eight commands (`COMMANDS_MAX`), and hangs. The backend refuses the other two commands
-  // at once.
+  // `mute` gets eight commands (`COMMANDS_MAX`), and answers none of them. The backend refuses the other two
+  // commands at once.
   const faults = (await Promise.all(answers)).map(faultOf);
   assert.deepEqual(
     faults.slice(0, COMMANDS_MAX),
     Array.from({ length: COMMANDS_MAX }, () => 'timeout'),
   );
   assert.deepEqual(faults.slice(COMMANDS_MAX), ['unavailable', 'unavailable']);
-  assert.equal(player.calls.filter((call) => call === 'Play').length, COMMANDS_MAX);
+  assert.equal(mute.calls.filter((call) => call === 'Play').length, COMMANDS_MAX);
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
@@ -265,7 +265,7 @@ test('a player is published even if its tracklist hangs, or if signals and answe
   );
 });
 
-/** Resolves when the backend has read the tracklist of the player, which is called `listed`. */
+/** Starts a player called `listed` with these tracks. Resolves when the backend has read the tracks. */
 async function startWithTracklist(t: TestContext, tracks: readonly string[]) {
   const { backend, bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
@@ -285,8 +285,8 @@ async function startWithTracklist(t: TestContext, tracks: readonly string[]) {
 test('commands find the first 20 000 tracks of a list, and a track is added after the very last one', async (t) => {
   const tracks = Array.from({ length: TRACKS_OF_COMMANDS_MAX + 2 }, (_, index) => `/t/${index + 1}`);
   const { backend, player, tracklist, target } = await startWithTracklist(t, tracks);
-  // Clients get only the first 500 tracks of a list (`TRACKS_MAX` of tracklist.ts). A command may use only
-  // the last segment of a track's id, such as `501`.
+  // Clients get only the first 500 tracks of a list (`TRACKS_MAX` of tracklist.ts). A command may have
+  // the last segment of a track's id, such as `501`, instead of the whole id.
   for (const track of ['/t/500', '/t/501', '501', '/t/20000'])
     assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track })), 'none');
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/20001' })), 'no-such-track');
@@ -295,7 +295,7 @@ test('commands find the first 20 000 tracks of a list, and a track is added afte
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/20002 false`));
 
   tracklist.Tracks = new Variant('ao', [...tracks, '/t/20003']);
-  // The list has never had this track. The signal only makes the backend read the list again.
+  // The list has never had the track `/t/other`. The signal only makes the backend read the list again.
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'o', ['/t/other']);
   await until('a track is added after the new last one', async () => {
     await backend.handle({ do: 'add', ...target, uri });
@@ -309,14 +309,14 @@ test('a track is added at the end if `after_track` is empty, and before the firs
   for (const after_track of ['', 'NoTrack', NO_TRACK])
     assert.equal(faultOf(await backend.handle({ do: 'add', ...target, uri, after_track })), 'none');
   const added = player.calls.filter((call) => call.startsWith('AddTrack'));
-  const [atEnd, ...before] = added;
+  const [atEnd, ...atBeginning] = added;
   assert.equal(atEnd, `AddTrack ${uri} /t/2 false`);
-  assert.deepEqual(before, [`AddTrack ${uri} ${NO_TRACK} false`, `AddTrack ${uri} ${NO_TRACK} false`]);
+  assert.deepEqual(atBeginning, [`AddTrack ${uri} ${NO_TRACK} false`, `AddTrack ${uri} ${NO_TRACK} false`]);
   // `NoTrack` stands for no track, so it cannot be played.
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: 'NoTrack' })), 'no-such-track');
 });
 
-test('if there are more than 32 players, another one is published when one leaves, and the log reports only once that there are too many', async (t) => {
+test('if there are more than 32 players, the next one is published when one leaves, and the log reports only once that there are too many', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const names = Array.from({ length: PLAYERS_MAX + 3 }, (_, index) => `p${index}`);
   const players = new Map<string, ScriptedPlayer>();
@@ -332,7 +332,7 @@ test('if there are more than 32 players, another one is published when one leave
   assert.equal(recorder.logs.filter((line) => line.includes('too many')).length, 1);
 });
 
-test('a name that appears and disappears all the time, even if its player hangs, delays no command to other players', async (t) => {
+test('names that appear and disappear all the time delay no command to other players, even if their player hangs', async (t) => {
   const { backend, bus, recorder, start } = await startBackend(t);
   const others = ['a', 'b', 'c', 'd'];
   for (const name of others) await start(name);
@@ -380,7 +380,7 @@ test('each D-Bus error of a player becomes the fault that belongs to it', async 
   }
 });
 
-test('each command becomes the call that belongs to it, and a player gets no call that it cannot carry out', async (t) => {
+test('a command becomes the call of its row, and a player whose `CanControl` is false gets none of these calls', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const track = metadata({ 'mpris:trackid': new Variant('o', '/t/1') });
   const player = await start('scripted', { Metadata: track });
@@ -404,16 +404,16 @@ test('each command becomes the call that belongs to it, and a player gets no cal
     assert.ok(player.calls.includes(call), call);
   }
 
-  const callsBefore = player.calls.length;
+  const callCountBefore = player.calls.length;
   player.change({ CanControl: new Variant('b', false) });
-  await recorder.until('the player has no control', 'scripted', (record) => !record.capabilities.can_control);
+  await recorder.until('can_control is false', 'scripted', (record) => !record.capabilities.can_control);
   for (const [command, call] of rows) assert.equal(faultOf(await backend.handle(command)), 'not-able', call);
-  // The player is read again before a refusal (fresh-facts.test.ts). These calls are no commands.
-  const newCommands = player.calls.slice(callsBefore).filter((call) => !call.startsWith('GetAll'));
+  // The backend calls GetAll before a refusal, to read the player again (fresh-facts.test.ts).
+  const newCommands = player.calls.slice(callCountBefore).filter((call) => !call.startsWith('GetAll'));
   assert.deepEqual(newCommands, []);
 });
 
-test('a player that cannot pause is not paused', async (t) => {
+test('the command play_pause does not pause a player that cannot pause', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const player = await start('scripted', { CanPause: new Variant('b', false) });
   const target = { player: busNameOf('scripted') };
@@ -428,7 +428,7 @@ test('a player that cannot pause is not paused', async (t) => {
   await until('the pause is refused', async () => (await faultOfPause()) === 'not-able');
 });
 
-test('a command that throws no longer counts among the commands under way', async (t) => {
+test('a command does not count among the commands under way after it has thrown', async (t) => {
   const { backend, start } = await startBackend(t);
   await start('scripted');
   const target = { player: busNameOf('scripted') };
@@ -446,7 +446,8 @@ test('metadata with a title of 1 MB and a cover of 10 MB is published with a sho
   const player = await start('large', { Metadata: large });
   const { metadata: texts = {} } = await recorder.until('the player is published', 'large', () => true);
   assert.equal(texts['mpris:artUrl'], 'data:image/png;base64,');
-  // A text has at most 4096 units (`VALUE_MAX_UNITS` in metadata.ts). Each character after `T` takes two.
+  // A text has at most 4096 UTF-16 units (`VALUE_MAX_UNITS` in metadata.ts). Each character after `T` takes
+  // two units.
   assert.equal(texts['xesam:title']?.length, 4095, 'the cut is not inside a character');
 
   player.change({ Volume: new Variant('d', 0.6) });
@@ -455,6 +456,7 @@ test('metadata with a title of 1 MB and a cover of 10 MB is published with a sho
   assert.equal(faultOf(await backend.handle({ do: 'cover', player: busNameOf('large') })), 'no-cover');
 });
 
+/** This bus has one player, and closes the connection when the backend reads the player. */
 const DYING_BUS: Script = {
   call: (socket, { serial, text: request }) => {
     if (request.includes('GetAll')) socket.destroy();

@@ -1,5 +1,5 @@
-// Tests when it is certain that a player has begun to play, and which players make room for it. No player is
-// on a bus.
+// Tests when it is certain that a player has begun to play, and which other players are silenced then. These
+// tests need no bus.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// Tests which covers may be served, which are missing (docs/players.md, "Covers"), and how long a request
-// waits for a cover.
+// Tests which covers are served and which are not (docs/players.md, "Covers"), how many requests for covers
+// may be open, and how long a request waits.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -18,7 +18,7 @@ import { faultOf } from '../recorder.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const PNG_OF_10_MB = Buffer.concat([PNG, Buffer.alloc(10 << 20)]);
-const OTHERS_UID = 65_534;
+const UID_OF_OTHER_USER = 65_534;
 /** This is the largest size of a cover (`COVER_MAX_BYTES` in cover.ts). */
 const MAX_BYTES = 8 << 20;
 
@@ -59,7 +59,7 @@ const IMAGES: readonly (readonly [type: string, beginning: string])[] = [
   ['image/webp', '524946461a000000574542505650382000'],
 ];
 for (const [type, beginning] of IMAGES) {
-  test(`a file that begins with ${beginning} is ${type}, in a data: URL too`, async () => {
+  test(`bytes that begin with ${beginning} are served as ${type}, from a file and a data: URL`, async () => {
     const bytes = Buffer.from(beginning, 'hex');
     // The name has a `%41`, which must not be decoded to `A`.
     const url = urlOf(createFile(`ünïcode %41 ${beginning}`, bytes));
@@ -90,7 +90,7 @@ test('a cover whose file name is not UTF-8 is served', async () => {
 });
 
 for (const name of ['Who?', 'a#b', '?', 'a?#b', 'c d?#e']) {
-  test(`a cover below the folder ${name} is served although its URL has no escapes`, async () => {
+  test(`a cover below the folder ${name} is served, even if its URL has no escapes`, async () => {
     mkdirSync(join(folder, name));
     const path = createFile(join(name, 'cover ü.png'), PNG);
     assert.ok((await readCover(`file://${path}`)) !== undefined);
@@ -109,14 +109,14 @@ test('a cover on the web is a redirect', async () => {
   assert.deepEqual(await readCover('http://a/\r\nX: y'), { location: 'http://a/X:%20y' });
 });
 
-const WITHOUT_COVER: readonly (readonly [what: string, url: () => string])[] = [
+const WITHOUT_COVER: readonly (readonly [what: string, makeUrl: () => string])[] = [
   ['a text that is no URL', () => 'cover.png'],
   ['an empty text', () => ''],
   ['a script', () => 'javascript:alert(1)'],
   ['an object of the browser', () => 'blob:http://a/1'],
   ['a file that is not there', () => urlOf(join(folder, 'none'))],
   ['a file of another host', () => urlOf(createFile('host', PNG)).replace('file://', 'file://host')],
-  ['a NUL in the name', () => `${urlOf(createFile('nul', PNG))}%00`],
+  ['a file name with a NUL', () => `${urlOf(createFile('nul', PNG))}%00`],
   ['a directory', () => urlOf(folder)],
   ['/etc/passwd', () => 'file:///etc/passwd'],
   ['a device', () => 'file:///dev/zero'],
@@ -127,7 +127,7 @@ const WITHOUT_COVER: readonly (readonly [what: string, url: () => string])[] = [
   ['the first seven bytes of a PNG', () => urlOf(createFile('half', PNG.subarray(0, 7)))],
   ['an image after another byte', () => urlOf(createFile('late', Buffer.concat([Buffer.alloc(1), PNG])))],
   ['an empty file', () => urlOf(createFile('empty', Buffer.alloc(0)))],
-  ['a drawing', () => urlOf(createFile('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
+  ['an SVG file', () => urlOf(createFile('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
   ['a link to /etc/passwd', () => urlOf(createLink('passwd', '/etc/passwd'))],
   ['a link to an image', () => urlOf(createLink('link', createFile('linked', PNG)))],
   ['a FIFO', () => urlOf(createFifo('fifo'))],
@@ -138,8 +138,8 @@ const WITHOUT_COVER: readonly (readonly [what: string, url: () => string])[] = [
   ['data: that is no image', () => 'data:image/png;base64,AAAA'],
   ['data: with 10 MB', () => `data:image/png;base64,${PNG_OF_10_MB.toString('base64')}`],
 ];
-for (const [what, url] of WITHOUT_COVER) {
-  test(`no cover is served from ${what}`, async () => assert.equal(await readCover(url()), undefined));
+for (const [what, makeUrl] of WITHOUT_COVER) {
+  test(`no cover is served from ${what}`, async () => assert.equal(await readCover(makeUrl()), undefined));
 }
 
 test('a cover of the largest size is served', async () => {
@@ -151,7 +151,7 @@ test('a cover of the largest size is served', async () => {
 const needsRoot = { skip: uid !== 0 && 'needs root' };
 test('a cover of another user is served only if every user may read it', needsRoot, async () => {
   const path = createFile('others', PNG, 0o600);
-  chownSync(path, OTHERS_UID, OTHERS_UID);
+  chownSync(path, UID_OF_OTHER_USER, UID_OF_OTHER_USER);
   assert.equal(await readCover(urlOf(path)), undefined);
   chmodSync(path, 0o640);
   assert.equal(await readCover(urlOf(path)), undefined);
@@ -159,9 +159,9 @@ test('a cover of another user is served only if every user may read it', needsRo
   assert.ok((await readCover(urlOf(path))) !== undefined);
 });
 
-test('a cover that shrinks while it is read is not found', async (t) => {
+test('a cover that shrinks while it is read is not served', async (t) => {
   const path = createFile('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
-  // Node.js exports no class of file handles, so their prototype is taken from an object.
+  // Node.js does not export the class of file handles, so the test takes its prototype from a file handle.
   const handle = await open(path);
   await handle.close();
   const fileHandlePrototype = Object.getPrototypeOf(handle) as typeof handle;
@@ -183,7 +183,7 @@ function beforeOpening(t: TestContext, act: () => void): void {
     act();
     return realOpen(...args);
   });
-  // cover.ts imports `open` by its name. Such an import changes only by this call.
+  // cover.ts imports `open` by its name. Only this call puts the mock in the place of such an import.
   syncBuiltinESMExports();
   t.after(() => {
     t.mock.restoreAll();
@@ -193,7 +193,7 @@ function beforeOpening(t: TestContext, act: () => void): void {
 
 const createLinkToImage = (name: string) => createLink(name, createFile('behind', PNG));
 for (const [what, create] of Object.entries({ 'a link': createLinkToImage, 'a FIFO': createFifo })) {
-  test(`a cover that becomes ${what} between its check and its opening is not found`, async (t) => {
+  test(`a cover that becomes ${what} between its check and its opening is not served`, async (t) => {
     const path = createFile('swapped', PNG);
     t.after(() => rmSync(path));
     beforeOpening(t, () => {
@@ -219,12 +219,12 @@ test('a cover that is no regular file is not opened, because opening a device ca
 const OPEN_REQUESTS_MAX = 32;
 /**
  * This cover is a data: URL that is too long to be kept (`KEPT_URL_MAX_UNITS` in metadata.ts). So each
- * request for the cover calls the player.
+ * request for the cover reads the URL from the player.
  */
 const METADATA = { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` };
 const PLAYER = { owner: ':1.7', facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: METADATA }) };
 
-test('while the reading of one cover hangs, up to 32 requests are open, and each is answered after 4 s', async () => {
+test('while the reading of one cover hangs, at most 32 requests are open, and each of them is answered with a timeout after 4 s', async () => {
   const clock = new ManualClock();
   let calls = 0;
   const call = () => {
@@ -244,7 +244,7 @@ test('while the reading of one cover hangs, up to 32 requests are open, and each
   assert.deepEqual(new Set(faults), new Set(['timeout']));
 });
 
-test('a request whose reading throws no longer counts among the open requests', async () => {
+test('a request does not count among the open requests after its reading has thrown', async () => {
   let mustThrow = true;
   const call = async (): Promise<never> => {
     if (mustThrow) throw new Error('a defect');

@@ -1,5 +1,5 @@
-// Tests how a player's properties become its record, how metadata become texts, and how positions are
-// extrapolated.
+// Tests how a player's properties become its record, how metadata becomes texts, and how positions are
+// reckoned.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ const START = { date: 1_000_000, monotonic: 500 };
 const anchorOf = (positionUs: number | undefined): Anchor => ({ positionUs, moment: START });
 const momentAfter = (ms: number) => ({ date: START.date + ms, monotonic: START.monotonic + ms });
 
-test('a record omits numbers without an exact value, rounds the volume, and has no negative position', () => {
+test('a record omits numbers that are infinite, invalid or too large, rounds the volume, and has no negative position', () => {
   const recordOf = (properties: Readonly<Record<string, unknown>>) => {
     const facts = withPlayerProperties(NOTHING_KNOWN, properties);
     return playerRecord('odd', facts, anchorOf(positionIn(properties)), { hasTracklist: false });
@@ -41,7 +41,7 @@ test('a record omits numbers without an exact value, rounds the volume, and has 
   assert.equal(motionOf(hugeLength).lengthUs, undefined);
 });
 
-test('values of metadata become text: lists are joined, objects become JSON, and empty lists and bytes are left out', () => {
+test('values of metadata become texts: lists are joined, objects become JSON, and bytes and empty lists are left out', () => {
   const { texts, lengthUs, trackId, artUrl } = metadataOf({
     'xesam:artist': ['A', 'B'],
     'mpris:length': -1,
@@ -80,13 +80,13 @@ const ENTRIES_MAX = 64;
 const TEXTS_MAX_UNITS = 32 * 1024;
 const TEXTS_MAX_BYTES = 80 * 1024;
 
-test('metadata is bounded per value and per player', () => {
+test('metadata has bounds for each key and value, for the number of entries, and for all entries together', () => {
   const keys = Array.from({ length: 500 }, (_, index) => `k${index}`);
   const withValue = (value: string) => Object.fromEntries(keys.map((key) => [key, value]));
 
   const { texts } = metadataOf(withValue('v'.repeat(5_000)));
   const units = Object.entries(texts).flat().join('').length;
-  // The units that are left are too few for one more entry, which is a key and a value.
+  // Fewer units are left than two of the values have, so the entries use almost all units.
   const unitsLeft = TEXTS_MAX_UNITS - units;
   assert.ok(unitsLeft >= 0 && unitsLeft < 2 * VALUE_MAX_UNITS, `${unitsLeft} units are left`);
   assert.ok(Object.values(texts).every((text) => text.length === VALUE_MAX_UNITS));
@@ -146,7 +146,7 @@ const RECKONED_POSITIONS: readonly ReckonedPosition[] = [
   },
 ];
 for (const { what, rate, fromUs, toUs, lengthUs } of RECKONED_POSITIONS) {
-  test(`a position is extrapolated: ${what}`, () =>
+  test(`a position is reckoned: ${what}`, () =>
     assert.equal(reckonPosition(anchorOf(fromUs), { rate, lengthUs }, momentAfter(2_000)), toUs));
 }
 
@@ -154,13 +154,13 @@ test('a jump of the date changes no position, and is noticed', () => {
   const motion = motionOf(withPlayerProperties(NOTHING_KNOWN, { PlaybackStatus: 'Playing', Rate: 1 }));
   const afterJump = { date: START.date + 1e12, monotonic: START.monotonic + 1_000 };
   assert.equal(reckonPosition(anchorOf(0), motion, afterJump), 1_000_000);
-  assert.ok(wasDateSet(anchorOf(0), afterJump), 'date and monotonic time differ');
-  assert.ok(!wasDateSet(anchorOf(0), momentAfter(1e9)), 'date and monotonic time agree');
+  assert.ok(wasDateSet(anchorOf(0), afterJump), 'the date has moved further than the monotonic clock');
+  assert.ok(!wasDateSet(anchorOf(0), momentAfter(1e9)), 'the date has moved as far as the monotonic clock');
   // The new anchor has the new date, and leads to the same positions.
   assert.deepEqual(anchorAt(anchorOf(0), motion, afterJump), { positionUs: 1_000_000, moment: afterJump });
 });
 
-test('a reading is a jump if it differs by more than half a second from the extrapolated position, or has no position any more', () => {
+test('a reading is a jump if its position differs by more than half a second from the reckoned one, or if the player has no position any more', () => {
   const motion = { rate: 1, lengthUs: undefined };
   /** `readUs` is read 1 s after `fromUs`. */
   const isJumpFrom = (fromUs: number | undefined, readUs: number | undefined): boolean =>

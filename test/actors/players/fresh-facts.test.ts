@@ -1,5 +1,5 @@
-// A player is read again before a command is refused, because not every player sends a signal about a new
-// ability.
+// Tests that the players backend reads a player again before it refuses a command to this player, because not
+// every player sends a signal about a new ability.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
@@ -20,7 +20,7 @@ const target = { player: busNameOf('scripted') };
 const NO = new Variant('b', false);
 const YES = new Variant('b', true);
 
-/** A command, the property that it needs, and the member of the record that has this property. */
+/** A command, the property that it needs, and the member of `capabilities` for this property. */
 type Row = readonly [command: PlayerCommand, property: string, member: keyof PlayerRecord['capabilities']];
 const ROWS: readonly Row[] = [
   [{ do: 'play', ...target }, 'CanPlay', 'can_play'],
@@ -93,7 +93,7 @@ test('the answer to a command is "no-such-player" if the player leaves before th
   assert.equal(recorder.published.at(-1), 'drop players.tracklist scripted');
 });
 
-test('eight commands that come at the same time and would be refused share the readings', async (t) => {
+test('eight commands that come at the same time share the readings before their refusals', async (t) => {
   const { backend, start } = await startBackend(t);
   const player = await start('scripted', { CanPlay: NO });
   const answers = await Promise.all(
@@ -101,7 +101,7 @@ test('eight commands that come at the same time and would be refused share the r
   );
   assert.ok(answers.every((answer) => faultOf(answer) === 'not-able'));
   const readings = player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`);
-  // One of the readings is the first one of the player. The commands share one or two.
+  // The first reading came before the commands. The commands share one or two further readings.
   assert.ok(readings.length <= 3, `${readings.length} readings`);
 });
 
@@ -112,22 +112,22 @@ test('the tracklist, its tracks, `CanEditTracks` and the URI schemes are read ag
   const goTo: PlayerCommand = { do: 'goto', ...target, track: '/t/1' };
   const add: PlayerCommand = { do: 'add', ...target, uri: 'http://radio/' };
   const faultOfCommand = async (command: PlayerCommand) => faultOf(await backend.handle(command));
-  const tracklistOf = (...ids: readonly string[]) => ({
+  const readOnlyTracklistOf = (...ids: readonly string[]) => ({
     Tracks: new Variant('ao', [...ids]),
     CanEditTracks: NO,
   });
 
   assert.equal(await faultOfCommand(goTo), 'no-tracklist');
 
-  player.properties[TRACKLIST_INTERFACE] = tracklistOf('/t/2');
+  player.properties[TRACKLIST_INTERFACE] = readOnlyTracklistOf('/t/2');
   assert.equal(await faultOfCommand(goTo), 'no-such-track');
   assert.equal(recorder.record('scripted')?.tracklist_supported, true);
 
-  player.properties[TRACKLIST_INTERFACE] = tracklistOf('/t/1', '/t/2');
+  player.properties[TRACKLIST_INTERFACE] = readOnlyTracklistOf('/t/1', '/t/2');
   assert.equal(await faultOfCommand(goTo), 'none');
   assert.equal(await faultOfCommand(add), 'not-able');
 
-  player.properties[TRACKLIST_INTERFACE] = { ...tracklistOf('/t/1'), CanEditTracks: YES };
+  player.properties[TRACKLIST_INTERFACE] = { ...readOnlyTracklistOf('/t/1'), CanEditTracks: YES };
   // The player has no URI schemes yet.
   assert.equal(await faultOfCommand(add), 'bad-value');
 

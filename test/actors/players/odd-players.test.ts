@@ -29,7 +29,7 @@ test('a player that answers GetAll with an error is read with Get, and its track
   assert.deepEqual(recorder.logs, []);
 });
 
-test('the log says once why a player is not listed', async (t) => {
+test('the log says only once why a player is not listed', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   for (const member of ['GetAll', 'Get'])
@@ -72,7 +72,7 @@ test('playerctld, which repeats other players, is not listed as a player', async
   assert.ok(!recorder.published.join().includes('repeater'), recorder.published.join());
 });
 
-test('a key of metadata called __proto__ is a key like any other', async (t) => {
+test('the metadata keys `__proto__` and `toString` are keys like any other', async (t) => {
   const { recorder, start } = await startBackend(t);
   // Without the brackets, `__proto__` would set the prototype of the object.
   const values = { 'xesam:title': 'One', ['__proto__']: 'Two', toString: 'Three' };
