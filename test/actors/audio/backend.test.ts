@@ -224,7 +224,7 @@ describe('events', DEADLINE, () => {
       [COMMAND.getInput]: ({ tag }, responder) => responder.error(tag, ERROR.noEntity),
     });
     const { server, recorder } = await startOnScriptedServer(t, withoutClient);
-    server.responder.send(event('inputChange', CLIENT_ID));
+    server.responder.send(event('sinkInputChange', CLIENT_ID));
     await until('the client is dropped', () => recorder.published.includes('drop audio.clients 5'));
     assert.equal(recorder.isUp, true);
   });
@@ -257,7 +257,7 @@ describe('commands', DEADLINE, () => {
   for (const [when, answeredNext] of eventTimes) {
     test(`the record that a command changes is read only once, even if the server sends an event ${when}`, async (t) => {
       const sendingEvent: Handler = (request, responder) => {
-        if (request.command === answeredNext) responder.send(event('inputChange', CLIENT_ID));
+        if (request.command === answeredNext) responder.send(event('sinkInputChange', CLIENT_ID));
         return ordinaryHandler(request, responder);
       };
 
@@ -271,7 +271,7 @@ describe('commands', DEADLINE, () => {
   }
 
   const losses: Readonly<Record<string, (responder: ScriptedServer['responder']) => void>> = {
-    'the stream ends': ({ send }) => send(event('inputRemove', CLIENT_ID)),
+    'the stream ends': ({ send }) => send(event('sinkInputRemove', CLIENT_ID)),
     'the connection ends': ({ hangUp }) => hangUp(),
   };
   for (const [what, lose] of Object.entries(losses)) {
@@ -279,7 +279,7 @@ describe('commands', DEADLINE, () => {
       const silent = ordinaryExcept({ [COMMAND.getInput]: () => undefined });
       const { backend, server } = await startOnScriptedServer(t, silent, { timing: { requestMs: 60_000 } });
       // This reading never ends, so the reading after the command does not begin.
-      server.responder.send(event('inputChange', CLIENT_ID));
+      server.responder.send(event('sinkInputChange', CLIENT_ID));
       await until('the client is being read', () => server.count(COMMAND.getInput) === 1);
 
       const answer = backend.handle(VOLUME);
@@ -301,7 +301,7 @@ test(
   DEADLINE,
   async (t) => {
     const answerMuted = ordinaryExcept({
-      [COMMAND.getInput]: bytesOf.input(CLIENT_ID, 'News', { muted: true }),
+      [COMMAND.getInput]: bytesOf.sinkInput(CLIENT_ID, 'News', { muted: true }),
     });
     const { backend, server, recorder } = await startOnScriptedServer(t);
     /** The tag of the request for the cards. Nothing is published before the test sends the delayed reply. */
@@ -394,7 +394,7 @@ describe('many requests at once', DEADLINE, () => {
     const { server, recorder, backend } = await startOnScriptedServer(t);
 
     const commands = Array.from({ length: 200 }, () => backend.handle({ do: 'network' }));
-    server.responder.send(event('inputChange', CLIENT_ID));
+    server.responder.send(event('sinkInputChange', CLIENT_ID));
 
     const refused = (await Promise.all(commands)).filter((answer) => !answer.ok);
     assert.deepEqual(refused, []);
@@ -412,7 +412,7 @@ describe('many requests at once', DEADLINE, () => {
     // Without replies all the requests are open at the same time.
     server.handler = () => undefined;
 
-    const kinds = ['cardChange', 'sinkChange', 'sourceChange', 'inputChange'] as const;
+    const kinds = ['cardChange', 'sinkChange', 'sourceChange', 'sinkInputChange'] as const;
     const recordEvents = kinds.flatMap((kind) => indices.map((index) => event(kind, index)));
     const events = [...recordEvents, event('serverChange', NO_INDEX)];
     server.responder.send(Buffer.concat(events));

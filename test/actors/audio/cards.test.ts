@@ -108,7 +108,7 @@ class World {
 
   readonly #sink = (index: number): Bytes => bytesOf.sink(index, ...(this.sinks.get(index) ?? assert.fail()));
   readonly #input: Handler = ({ tag }, { reply }) =>
-    reply(tag, bytesOf.input(5, 'News', { sink: this.streamSink }));
+    reply(tag, bytesOf.sinkInput(5, 'News', { sink: this.streamSink }));
 
   readonly handler = ordinaryExcept({
     [COMMAND.getServerInfo]: ({ tag }, responder) =>
@@ -292,7 +292,7 @@ describe('a card', DEADLINE, () => {
         return [
           event('sinkRemove', STEREO_INDEX),
           event('sinkNew', SURROUND_INDEX),
-          event('inputChange', 5),
+          event('sinkInputChange', 5),
           serverChanged,
           event('cardChange', CARD_INDEX),
         ];
@@ -311,7 +311,7 @@ describe('a card', DEADLINE, () => {
         },
         () => {
           Object.assign(world, { defaultSink: 'surround', streamSink: SURROUND_INDEX });
-          return [serverChanged, event('inputChange', 5)];
+          return [serverChanged, event('sinkInputChange', 5)];
         },
       ];
       world.onProfile = () => {

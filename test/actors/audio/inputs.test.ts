@@ -225,7 +225,7 @@ test('a monitor that changes is not read', async (t) => {
   // The only sink of the server names the source 0 as its monitor.
   const monitorEvent = event('sourceChange', 0);
   // This event comes second. When the stream 5 is read, the backend has handled the monitor's event, too.
-  const streamEvent = event('inputChange', 5);
+  const streamEvent = event('sinkInputChange', 5);
   server.responder.send(Buffer.concat([monitorEvent, streamEvent]));
   await until('the stream is read', () => server.count(COMMAND.getInput) > 0);
   assert.equal(server.count(COMMAND.getSource), 0);

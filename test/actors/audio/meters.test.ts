@@ -58,7 +58,7 @@ async function startPublishing(t: TestContext) {
 /** Makes the backend read the sink input 5 again, and then decide again which meters it opens. */
 async function readAgain(server: ScriptedServer): Promise<void> {
   const readings = server.count(COMMAND.getInput);
-  server.responder.send(event('inputChange', 5), 0);
+  server.responder.send(event('sinkInputChange', 5), 0);
   await until('a change is read', () => server.count(COMMAND.getInput) > readings);
 }
 
@@ -164,9 +164,9 @@ describe('a meter', DEADLINE, () => {
     let corked = false;
     let grantLate = (): void => undefined;
     const handler = ordinaryExcept({
-      [COMMAND.getInput]: ({ tag }, { reply }) => reply(tag, bytesOf.input(5, 'News', { corked })),
+      [COMMAND.getInput]: ({ tag }, { reply }) => reply(tag, bytesOf.sinkInput(5, 'News', { corked })),
       [COMMAND.getSinks]: [...bytesOf.sink(0, 'living'), ...bytesOf.sink(1, 'kitchen')],
-      [COMMAND.getInputs]: [...bytesOf.input(5, 'News'), ...bytesOf.input(6, 'Song', { sink: 1 })],
+      [COMMAND.getInputs]: [...bytesOf.sinkInput(5, 'News'), ...bytesOf.sinkInput(6, 'Song', { sink: 1 })],
       [COMMAND.createRecordStream]: ({ tag }, { reply, send }) => {
         if (meterRequests() > 1) return reply(tag, bytesOf.capture(OTHER_METER_STREAM));
         grantLate = () => send(reply(tag, bytesOf.capture(METER_STREAM)), METER_CONNECTION);
@@ -200,7 +200,7 @@ describe('a meter', DEADLINE, () => {
     const handler = ordinaryExcept({
       [COMMAND.getSinks]: ids.flatMap((id) => bytesOf.sink(id, `sink-${id}`)),
       [COMMAND.getInputs]: ({ tag }, { reply }) =>
-        reply(tag, ...ids.map((id) => bytesOf.input(100 + id, 'News', { sink: id, corked }))),
+        reply(tag, ...ids.map((id) => bytesOf.sinkInput(100 + id, 'News', { sink: id, corked }))),
       [COMMAND.createRecordStream]: ({ tag }, { reply }) => {
         createdStreams += 1;
         return reply(tag, bytesOf.capture(createdStreams));
@@ -216,7 +216,7 @@ describe('a meter', DEADLINE, () => {
 
     corked = false;
     // After this number of events, the backend reads the whole list of sink inputs.
-    for (const id of ids) server.responder.send(event('inputChange', 100 + id), 0);
+    for (const id of ids) server.responder.send(event('sinkInputChange', 100 + id), 0);
     await until('32 meters are opened', () => meterRequests() === 32);
 
     for (let stream = 1; stream <= 32; stream += 1)

@@ -26,7 +26,7 @@ export const ERROR = { access: 1, noEntity: 5, internal: 10 } as const;
 
 /**
  * The numbers of events. The low four bits are the facility, such as sink or card. The other bits are the
- * type, such as new or change. `input` stands for a sink input in this file.
+ * type, such as new or change.
  */
 const EVENT = {
   sinkNew: 0x00,
@@ -34,9 +34,9 @@ const EVENT = {
   sinkRemove: 0x20,
   sourceNew: 0x01,
   sourceChange: 0x11,
-  inputNew: 0x02,
-  inputChange: 0x12,
-  inputRemove: 0x22,
+  sinkInputNew: 0x02,
+  sinkInputChange: 0x12,
+  sinkInputRemove: 0x22,
   serverChange: 0x17,
   cardNew: 0x09,
   cardChange: 0x19,
@@ -162,7 +162,7 @@ const captureFields = (stream = 0): wire.Bytes =>
 export const bytesOf = {
   server: serverFields,
   sink: sinkFields,
-  input: sinkInputFields,
+  sinkInput: sinkInputFields,
   capture: captureFields,
 };
 

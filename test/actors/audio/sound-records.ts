@@ -17,7 +17,7 @@ export const sinkInputInfo = (
   index: number,
   name: string,
   fields: Partial<SinkInputInfo> = {},
-): SinkInputInfo => Object.assign(decode('GET_SINK_INPUT_INFO', bytesOf.input(index, name)), fields);
+): SinkInputInfo => Object.assign(decode('GET_SINK_INPUT_INFO', bytesOf.sinkInput(index, name)), fields);
 
 /** `fields` changes the bytes, and not the decoded record, unlike in the functions above. */
 export const sourceInfo = (index: number, name: string, fields: SourceBytes = {}): SourceInfo =>

@@ -86,9 +86,9 @@ test('metadata has bounds for each key and value, for the number of entries, and
 
   const { texts } = metadataOf(withValue('v'.repeat(5_000)));
   const units = Object.entries(texts).flat().join('').length;
-  // Fewer units are left than two of the values have, so the entries use almost all units.
+  // Fewer units are left than a value has, so there is no room for one more entry.
   const unitsLeft = TEXTS_MAX_UNITS - units;
-  assert.ok(unitsLeft >= 0 && unitsLeft < 2 * VALUE_MAX_UNITS, `${unitsLeft} units are left`);
+  assert.ok(unitsLeft >= 0 && unitsLeft < VALUE_MAX_UNITS, `${unitsLeft} units are left`);
   assert.ok(Object.values(texts).every((text) => text.length === VALUE_MAX_UNITS));
 
   assert.equal(Object.keys(metadataOf(withValue('v')).texts).length, ENTRIES_MAX);
