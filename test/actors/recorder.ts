@@ -1,5 +1,5 @@
 // Records everything that an actor publishes: the calls in order, and the newest text of each record. Some
-// tests extend this class with getters for their own records.
+// tests extend `Recorder` with getters for the records that they need.
 
 import type { BackendLink } from '../../src/actors/runtime.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -13,13 +13,14 @@ export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.
 export class Recorder implements BackendLink {
   /**
    * Everything that is published, in order: `put audio.clients 5`, `drop audio.clients 5`, `level`, `up`,
-   * `connecting: why`. With an empty key a put is `put upgrade`.
+   * `up: why`, `connecting`, `connecting: why`. With an empty key a put is `put upgrade`.
    */
   readonly published: string[] = [];
   /** The lines of the log, in order: `info: TEXT`. */
   readonly logs: string[] = [];
-  /** `up`, `up: why` or `connecting: why`; empty until the actor has reported a status. */
+  /** `up`, `up: why`, `connecting` or `connecting: why`; empty until the actor has reported a status. */
   state = '';
+  /** The newest text of each record. The key is the collection, a blank, and the record's key. */
   readonly #texts = new Map<string, string>();
 
   put(collection: Collection, key: string, json: string): void {
@@ -39,7 +40,7 @@ export class Recorder implements BackendLink {
   status(state: 'connecting' | 'up', detail?: string): void {
     this.state = detail === undefined ? state : `${state}: ${detail}`;
     this.published.push(this.state);
-    // The recorder forgets all records at `connecting`. The journal keeps some of them (`dropsWhenAway` in
+    // The recorder forgets all records at `connecting`, but the journal keeps some (`dropsWhenAway` in
     // gateway/journal.ts).
     if (state === 'connecting') this.#texts.clear();
   }
@@ -60,7 +61,7 @@ export class Recorder implements BackendLink {
     return /^up\b/.test(this.state);
   }
 
-  /** The newest record with this key; undefined if there is none, or if it was dropped. */
+  /** The newest record with this key; undefined if there is no such record now. */
   newest<T>(collection: Collection, key = ''): T | undefined {
     const text = this.#texts.get(`${collection} ${key}`);
     return text === undefined ? undefined : JSON.parse(text);

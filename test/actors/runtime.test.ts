@@ -1,4 +1,4 @@
-// Tests the runtime of every actor, from the supervisor's end of a real port.
+// Tests the runtime that all actors share. The tests use the supervisor's end of a real port.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -88,7 +88,7 @@ test('everything that is published in one synchronous step is one batch, in orde
 
   publish.status('up');
   await untilSent('status', 3);
-  assert.equal(batches.length, 2, 'the next turn is the next batch');
+  assert.equal(batches.length, 2, 'the next turn has a batch of its own');
 });
 
 test('an answer is sent together with what its command has published', DEADLINE, async (t) => {
@@ -108,7 +108,7 @@ test('an answer is sent together with what its command has published', DEADLINE,
 });
 
 test(
-  'a command that is taken up after its deadline is neither carried out nor answered',
+  'a command that the actor receives after its deadline is neither carried out nor answered',
   DEADLINE,
   async (t) => {
     const handle = t.mock.fn(async () => DONE);
@@ -125,7 +125,7 @@ test(
 );
 
 test(
-  'while no command is pending, the changes of each synchronous step are a batch of their own, even within one turn',
+  'while no command is pending, each synchronous step has a batch of its own, even within one turn',
   DEADLINE,
   async (t) => {
     const { batches, port, publish, untilSent } = startActor(t, {});
@@ -138,7 +138,7 @@ test(
     await Promise.resolve();
     publish.drop('audio.outputs', '2');
     await untilSent('drop', 2);
-    assert.equal(batches.length, 3, 'the answer and each change are a batch');
+    assert.equal(batches.length, 3, 'one batch for the answer, and one for each change');
   },
 );
 
@@ -160,7 +160,7 @@ test('a huge number of items is sent in bounded batches, complete and in order',
 });
 
 test(
-  'an actor is stopped once; what it publishes while it stops is sent, and nothing later',
+  'an actor is stopped only once; what it publishes while it stops is sent, but later items are not sent',
   DEADLINE,
   async (t) => {
     let stops = 0;

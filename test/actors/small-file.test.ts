@@ -1,4 +1,4 @@
-// Tests that a small file is read whole, and that a path is refused if it leads to none.
+// Tests that a small file is read whole, and that a path is refused if it leads to no small file.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type FileResult, readSmallFile, readUntilEnd } from '../../src/actors/small-file.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
-/** A read that does not end must fail its test. */
+/** A reading that does not end must fail its test. */
 const DEADLINE = { timeout: 60_000 };
 const MAX_BYTES = 100_000;
 const LARGE = Buffer.alloc(MAX_BYTES + 1);
@@ -25,11 +25,11 @@ describe('a path that leads to no small file is refused', DEADLINE, () => {
     ['a directory', (path) => mkdirSync(path), refusal('it is a directory')],
     ['a FIFO', (path) => execFileSync('mkfifo', [path]), refusal('it is not a regular file')],
     ['a device', (path) => symlinkSync('/dev/zero', path), refusal('it is not a regular file')],
-    ['a larger file', (path) => writeFileSync(path, LARGE), refusal('it is larger than 100000 bytes')],
+    ['a too large file', (path) => writeFileSync(path, LARGE), refusal('it is larger than 100000 bytes')],
     ['a link to itself', (path) => symlinkSync(path, path), refusal('it cannot be read (ELOOP)')],
   ];
   for (const [what, create, expected] of rows) {
-    test(what, async (t) => {
+    test(`a path to ${what} is refused`, async (t) => {
       const path = newPath(t);
       create(path);
       assert.deepEqual(await readSmallFile(path, MAX_BYTES), expected);

@@ -1,6 +1,6 @@
-// Tests which requests a topic and a payload become (docs/home-assistant.md, "Commands"). Some payloads make
-// no sense. Also tests waiting commands: their order, which of them are replaced, and how many may wait. A
-// choice is a request that decides what later requests act on, such as the default output.
+// Tests which requests are made from a command's topic and payload (docs/home-assistant.md, "Commands"). Also
+// tests the queues: the order of requests, and which of them are replaced, dropped or refused. A request such
+// as `setDefaultOutput` is a choice: later requests act on what it chooses.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,23 +16,23 @@ import { Deferred } from '../../deferred.js';
 import { until } from '../../until.js';
 
 /**
- * A request is its operation, with the values of its parameters, and its body. `none` stands for a request
- * without an operation, and `?` for a parameter whose level in the topic cannot be decoded, such as `a%zz`.
+ * `operation` is the operation's name with the values of its parameters, as in `muteOutput kitchen`. `none`
+ * stands for a missing operation. `?` stands for a topic level that cannot be decoded, such as `a%zz`.
  */
-type ExpectedRequest = readonly [what: string, body?: unknown];
+type ExpectedRequest = readonly [operation: string, body?: unknown];
 type Row = readonly [topic: string, payload: string, ...expected: readonly ExpectedRequest[]];
 
-/** A member whose value is lists within lists, with this number of levels. */
+/** An object whose only member has `levels` lists, each inside the list before it. */
 const nestedLists = (levels: number): string => `{"volume":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
-/** Longer than a body may be. */
+/** This payload is longer than the body of a request may be. */
 const TOO_LONG = `{"volume":${' '.repeat(64 * 1024)}1}`;
 
 const ROWS: readonly Row[] = [
   ['audio/server/set', '{"volume": 0.5}', ['setServerVolume', { volume: 0.5 }]],
   ['audio/server/set', '{"output": "a/b c"}', ['setDefaultOutput a/b c']],
   ['audio/server/set', '{"output": 5}', ['setDefaultOutput 5']],
-  // Volume and mute are for the new default output.
+  // Volume and mute are for the new default output, so the output comes first.
   [
     'audio/server/set',
     '{"muted": false, "volume": 0.1, "output": "kitchen"}',
@@ -40,7 +40,7 @@ const ROWS: readonly Row[] = [
     ['setServerVolume', { volume: 0.1 }],
     ['muteServer', { muted: false }],
   ],
-  // The volume is for the new port.
+  // The volume is for the new port, so the port comes first.
   [
     'audio/outputs/x/set',
     '{"volume": 0.1, "balance": 0.5, "port": "headphones"}',
@@ -48,8 +48,8 @@ const ROWS: readonly Row[] = [
     ['setOutputVolume x', { volume: 0.1 }],
     ['setOutputBalance x', { balance: 0.5 }],
   ],
-  // These members choose nothing for the others. Their order is that of `MEMBERS_RUN_FIRST` (commands.ts),
-  // and members that are not in it come last.
+  // In these two objects, no member decides what the others act on. The members have the order of
+  // `MEMBERS_RUN_FIRST` (commands.ts). Members that are not in this list come last.
   [
     'audio/clients/song/set',
     '{"output": "kitchen", "volume": 0.1}',
@@ -63,7 +63,7 @@ const ROWS: readonly Row[] = [
     ['muteOutput a/b', { muted: false }],
     ['setDefaultOutput a/b'],
   ],
-  // The operation makes the output the default anyway, so its body needs no `default` of `true`.
+  // The body of `setDefaultOutput` has the member `default` only if its value is not `true`.
   ['audio/outputs/x/set', '{"default": false}', ['setDefaultOutput x', { default: false }]],
   ['audio/outputs/x/set', '{"move": true}', ['setDefaultOutput x', { move: true }]],
   ['audio/outputs/x/set', '{"default": true, "move": true}', ['setDefaultOutput x', { move: true }]],
@@ -94,9 +94,9 @@ const ROWS: readonly Row[] = [
   ['bluetooth/set', '"scan"', ['startScan']],
   ['bluetooth/set', '{"connect": "AA:BB:CC:DD:EE:FF"}', ['connectDevice', { address: 'AA:BB:CC:DD:EE:FF' }]],
   ['bluetooth/set', '{"disconnect": 5}', ['disconnectDevice', { address: 5 }]],
-  // Nonsense passes as a whole to one operation, which refuses it. This is the operation of a known member,
-  // or else the first operation of the topic. The member `output` does not count, because its value is a
-  // parameter of a path. A text passes unchanged if it is no JSON, or is too long.
+  // A payload that makes no sense passes as a whole to one operation, which refuses it: the operation of a
+  // known member, or else the topic's first operation. The member `output` does not count as known, because
+  // the body of its operation does not have this member. A payload that is no JSON passes as a text.
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
   ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],
@@ -115,11 +115,11 @@ const ROWS: readonly Row[] = [
   ['power/set', '{"reboot": true}', ['none']],
   ['power/set', 'REBOOT', ['none']],
   ['power/set', 'poweroff now', ['none']],
-  // Blanks around a word, or an object, mean nothing.
+  // Blanks before and after a word or an object have no effect.
   ['power/set', ' poweroff\n', ['powerOff']],
   ['power/set', ' "reboot " ', ['reboot']],
   ['players/mpv/set', ' {"volume": 1} ', ['setPlayerVolume mpv', { volume: 1 }]],
-  // The payload is a plain value.
+  // These topics take a plain value instead of an object.
   ['audio/server/volume/set', '0.4', ['setServerVolume', { volume: 0.4 }]],
   ['audio/server/volume/set', ' 40 % ', ['setServerVolume', { volume: 0.4 }]],
   ['audio/outputs/a%2Fb/volume/set', '57%', ['setOutputVolume a/b', { volume: 0.57 }]],
@@ -132,8 +132,8 @@ const ROWS: readonly Row[] = [
   ['audio/outputs/x/mute/set', ' OFF ', ['muteOutput x', { muted: false }]],
   ['audio/inputs/x/mute/set', '"toggle"', ['muteInput x', {}]],
   ['audio/clients/x/mute/set', 'loud', ['none x']],
-  // These objects are unusual: empty, broken, too long or too deep. Only 32 levels are parsed (topics.ts),
-  // and the object itself is the first level. The last object has brackets only in a text.
+  // These objects are unusual: empty, with `__proto__`, broken, too long, or deep. An object that has more
+  // than 32 levels passes as a text (topics.ts). The outer braces are a level. A bracket in a string is none.
   ['players/mpv/set', '{}', ['setPlayerVolume mpv', {}]],
   ['audio/server/set', '{"__proto__": 1}', ['setServerVolume', JSON.parse('{"__proto__": 1}')]],
   ['players/mpv/set', '{"volume": 1', ['setPlayerVolume mpv', '{"volume": 1']],
@@ -150,8 +150,8 @@ const ROWS: readonly Row[] = [
 for (const [topic, payload, ...expected] of ROWS) {
   test(`the payload ${payload.slice(0, 100)} at ${topic} becomes the expected requests`, () => {
     const requests = requestsOf(topic, payload).map(({ request }) => {
-      const [what, body] = commanded(request);
-      return body === undefined ? [what] : [what, body];
+      const [operation, body] = commanded(request);
+      return body === undefined ? [operation] : [operation, body];
     });
     assert.deepEqual(requests, expected);
     assert.equal(isCommand(topic), expected.length > 0);
@@ -202,13 +202,13 @@ for (const operation of OPERATION_NAMES) {
   }
 }
 
-test('all commands to the sound server share one queue; other commands have a queue for each target', () => {
+test('all commands to the sound server share one queue, and every other topic has its own queue', () => {
   const queueOf = (topic: string, payload: string) => requestsOf(topic, payload)[0]?.queue;
   assert.equal(queueOf('audio/outputs/a/set', '{"volume":1}'), queueOf('audio/server/set', '{"muted":true}'));
   assert.notEqual(queueOf('players/a/set', 'play'), queueOf('players/b/set', 'play'));
 });
 
-test('settings of one thing replace each other, whatever their topic; deltas and toggles replace nothing', () => {
+test('a newer command replaces an older one that sets the same thing, even at another topic; a delta, a toggle or `next` replaces nothing', () => {
   // A request replaces a waiting one that has the same `setting`.
   const settingsOf = (topic: string, payload: string) =>
     requestsOf(topic, payload).map(({ setting }) => setting);
@@ -232,7 +232,7 @@ const WAITING_MAX = 256;
 
 type Queueing = Partial<Omit<WaitingRequest, 'request'>>;
 
-/** A request that has a name. By default it has the same queue as the others, and no setting. */
+/** A request with a name. By default, all these requests share one queue, and have no setting. */
 function waitingRequest(name: string, queueing: Queueing = {}): WaitingRequest {
   const request = { operation: 'play', params: { player: name } } as const;
   return { source: { topic: 't' }, size: 1, request, queue: 'q', ...queueing };
@@ -240,27 +240,30 @@ function waitingRequest(name: string, queueing: Queueing = {}): WaitingRequest {
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
 
-/** Makes queues whose running commands end when the test calls `finish`. `begun` has texts of `describe`. */
+/**
+ * Makes queues whose running requests end when the test calls `finish`. For each request that has begun,
+ * `begun` has the text of `describe`.
+ */
 function manualQueues(describe: (request: WaitingRequest) => string = nameOf) {
   const begun: string[] = [];
   /**
-   * The texts of the dropped requests, each with the topic of its sender. `volume behind port` means that
-   * the field `volume` acts on the choice of the field `port`.
+   * A line for each dropped request: its text, and the topic of its command. `volume behind port` means that
+   * the field `volume` acts on what the field `port` chooses.
    */
   const dropped: string[] = [];
-  const ends: ((outcome: Result<undefined, object>) => void)[] = [];
+  const resolvers: ((outcome: Result<undefined, object>) => void)[] = [];
   const queues = new CommandQueues(
     (request) => {
       begun.push(describe(request));
-      return new Promise((resolve) => ends.push(resolve));
+      return new Promise((resolve) => resolvers.push(resolve));
     },
     (request, { field, choice }) =>
       dropped.push(`${describe(request)} of ${request.source.topic}: ${field} behind ${choice}`),
   );
-  /** Ends the oldest `count` commands, one after the other. */
+  /** Ends the oldest `count` running requests with this outcome, one after the other. */
   const finish = async (count = 1, outcome: 'accepted' | 'refused' = 'accepted'): Promise<void> => {
     for (let ended = 0; ended < count; ended += 1) {
-      ends.shift()?.(outcome === 'accepted' ? success(undefined) : failed({}));
+      resolvers.shift()?.(outcome === 'accepted' ? success(undefined) : failed({}));
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
@@ -268,7 +271,7 @@ function manualQueues(describe: (request: WaitingRequest) => string = nameOf) {
   return { add, begun, dropped, finish };
 }
 
-test('a newer setting replaces a waiting one and goes to the end of the queue; every command without a setting stays', async () => {
+test('a newer request replaces the waiting one with the same setting, and goes to the end of the queue; every request without a setting stays', async () => {
   const { add, begun, finish } = manualQueues();
   const requests = [
     waitingRequest('under way', { setting: 'v' }),
@@ -288,8 +291,8 @@ type ObjectCommand = readonly [topic: string, payload: object];
 /** Queues with the requests of the commands. The requests wait for a command that is under way. */
 function queuesWith(commands: readonly ObjectCommand[]) {
   const queues = manualQueues(({ request }) => {
-    const [what, body] = commanded(request);
-    return body === undefined ? what : `${what} ${JSON.stringify(body)}`;
+    const [operation, body] = commanded(request);
+    return body === undefined ? operation : `${operation} ${JSON.stringify(body)}`;
   });
   const [underWay] = requestsOf('audio/sleep/set', 'stop');
   assert.ok(queues.add({ ...(underWay ?? assert.fail()), source: { topic: '' }, size: 1 }));
@@ -338,25 +341,25 @@ test('requests that act on a refused choice are dropped, also those of an older 
   ]);
 });
 
-test('an output does not become the default after its port is refused, unless a later command chooses the same output', async () => {
+test('an output does not become the default if the port in the same command is refused, unless a later command also chooses the output', async () => {
   const output = 'audio/outputs/x';
   const command = [output, { port: 'line', volume: 0.9, default: true }] as const;
-  const alone = queuesWith([command]);
-  await alone.finish();
-  await alone.finish(1, 'refused');
-  assert.deepEqual(alone.dropped, [
+  const withOneCommand = queuesWith([command]);
+  await withOneCommand.finish();
+  await withOneCommand.finish(1, 'refused');
+  assert.deepEqual(withOneCommand.dropped, [
     'setOutputVolume x {"volume":0.9} of command 0: volume behind port',
     'setDefaultOutput x of command 0: default behind port',
   ]);
 
-  const repeated = queuesWith([command, [output, { default: true }]]);
-  await repeated.finish();
-  await repeated.finish(1, 'refused');
-  assert.deepEqual(repeated.dropped, ['setOutputVolume x {"volume":0.9} of command 0: volume behind port']);
-  assert.equal(repeated.begun.at(-1), 'setDefaultOutput x');
+  const withBoth = queuesWith([command, [output, { default: true }]]);
+  await withBoth.finish();
+  await withBoth.finish(1, 'refused');
+  assert.deepEqual(withBoth.dropped, ['setOutputVolume x {"volume":0.9} of command 0: volume behind port']);
+  assert.equal(withBoth.begun.at(-1), 'setDefaultOutput x');
 });
 
-test('after a refused volume the rest of its command is carried out', async () => {
+test('the mute of a command is carried out even if the volume before it is refused', async () => {
   const { begun, dropped, finish } = queuesWith([
     ['audio/outputs/x', { port: 'line', volume: 4, muted: true }],
   ]);
@@ -365,16 +368,16 @@ test('after a refused volume the rest of its command is carried out', async () =
   assert.deepEqual([begun.at(-1), dropped], ['muteOutput x {"muted":true}', []]);
 });
 
-/** A handler of commands, whose requests are answered with the status that `statusOf` returns. */
-function handlerOf(statusOf: (text: string) => number | Promise<number>) {
+/** Makes a handler of commands. Each of its requests is answered with the status that `statusOf` returns. */
+function handlerOf(statusOf: (requestText: string) => number | Promise<number>) {
   const requests: string[] = [];
   const refusals: { readonly topic: string; readonly text: string }[] = [];
   const handler = new CommandHandler(
     {
       ask: async (request) => {
-        const text = JSON.stringify(commanded(request));
-        requests.push(text);
-        const status = await statusOf(text);
+        const requestText = JSON.stringify(commanded(request));
+        requests.push(requestText);
+        const status = await statusOf(requestText);
         return { status, body: status < 400 ? '' : '{"detail":"There is no such output"}' };
       },
     },
@@ -394,7 +397,7 @@ function handlerOf(statusOf: (text: string) => number | Promise<number>) {
   };
 }
 
-test('neither volume nor mute of a command is set if its output is refused, and an error names each', async () => {
+test('if the output of a command is refused, its volume and its mute are not set, and each of the three causes an error', async () => {
   const handler = handlerOf((text) => (text.includes('setDefaultOutput') ? 404 : 202));
   const { handle, requests } = handler;
   handle({ output: 'nosuch', volume: 0.9, muted: false });
@@ -408,7 +411,7 @@ test('neither volume nor mute of a command is set if its output is refused, and 
   ]);
 });
 
-test('while no more commands can wait, a command with output and volume is refused as a whole, and the volume that waits stays', async () => {
+test('while no more commands can wait, a command with output and volume is refused as a whole, and replaces no waiting volume', async () => {
   const status = new Deferred<number>();
   const { handle, requests, refusals } = handlerOf(() => status.promise);
   handle({ muted: true });
@@ -422,7 +425,7 @@ test('while no more commands can wait, a command with output and volume is refus
   assert.deepEqual(volumes, ['["setServerVolume",{"volume":0.3}]']);
 });
 
-test('a command that is longer than a body may be does not wait, and is refused in the words of the gateway', async () => {
+test('a command that is too long for the body of a request does not wait, and is refused in the same words as by the gateway', async () => {
   const status = new Deferred<number>();
   const { handle, handleText, requests, refusals } = handlerOf(() => status.promise);
   handle({ muted: true });
@@ -439,10 +442,10 @@ test('a command that is longer than a body may be does not wait, and is refused 
   assert.deepEqual(requests, ['["muteServer",{"muted":true}]', '["setServerVolume",{"delta":0.1}]']);
 });
 
-/** The bound of the sizes of all waiting commands (command-queues.ts). */
+/** The sizes of all waiting commands may have at most this sum (command-queues.ts). */
 const WAITING_SIZE_MAX = 512 * 1024;
 
-test('long commands may wait until their sizes reach a bound, and even then a command that need not wait is accepted', async () => {
+test('a long command is refused if the waiting commands would be too large together, but accepted if it need not wait', async () => {
   const status = new Deferred<number>();
   const { handle, handleText, requests, refusals } = handlerOf(() => status.promise);
   const long = `{"delta":${' '.repeat(60_000)}0.1}`;
@@ -452,14 +455,14 @@ test('long commands may wait until their sizes reach a bound, and even then a co
   const waitingCount = Math.floor(WAITING_SIZE_MAX / sizeOfEach);
   assert.equal(refusals.length, 20 - waitingCount);
   assert.match(refusals[0]?.text ?? '', /too-many-commands/);
-  // Nothing else is in the queue of this player, so the command need not wait.
+  // This player's queue is empty, so the command need not wait.
   handleText('players/mpv/set', `{"volume":${' '.repeat(60_000)}0.1}`);
   assert.equal(requests.length, 2);
   status.resolve(202);
   await until('all accepted commands are carried out', () => requests.length === 2 + waitingCount);
 });
 
-test('a setting that is refused, because it is too long to wait, does not remove the setting that waits', async () => {
+test('a newer setting that is refused because of its size does not replace the waiting setting', async () => {
   const { add, begun, finish } = manualQueues();
   for (const name of ['under way', 'older']) assert.ok(add(waitingRequest(name, { setting: 'v' })));
   assert.equal(add(waitingRequest('newer', { setting: 'v', size: WAITING_SIZE_MAX + 1 })), false);
@@ -467,7 +470,7 @@ test('a setting that is refused, because it is too long to wait, does not remove
   assert.deepEqual(begun, ['under way', 'older']);
 });
 
-test('a setting replaces the setting that waits, even if no other request may wait any more', async () => {
+test('a newer setting replaces the waiting setting even while no additional request can wait', async () => {
   const { add, begun, finish } = manualQueues();
   assert.ok(add(waitingRequest('under way', { setting: 'v' })));
   assert.ok(add(waitingRequest('older', { setting: 'v', size: 2 })));
@@ -478,7 +481,7 @@ test('a setting replaces the setting that waits, even if no other request may wa
   assert.deepEqual(begun, ['under way', 'large', 'newer']);
 });
 
-test('a volume of the default output is set at the output that was the default when the volume came', async () => {
+test('a volume of the default output is set at the output that its own command chooses, even if later commands choose other outputs', async () => {
   const server = 'audio/server';
   const requests = await requestsInOrder(
     [server, { output: 'B', volume: 0.2 }],
@@ -497,7 +500,7 @@ test('a volume of the default output is set at the output that was the default w
   ]);
 });
 
-test('a step, a mute or a volume is carried out between the choice before it and the choice after it', async () => {
+test('a delta, a mute or a volume is carried out after the choice before it and before the choice after it', async () => {
   const defaults = await requestsInOrder(
     ['audio/outputs/B', { default: true }],
     ['audio/server', { delta: 0.1 }],
@@ -521,7 +524,7 @@ test('a step, a mute or a volume is carried out between the choice before it and
     'setOutputVolume x {"volume":0.2}',
     'setOutputPort x {"port":"hdmi"}',
   ]);
-  // The output `x` may be the default output, and then the volume is for its port.
+  // The output `x` may be the default output. Then the volume of `audio/server` is for the port of `x`.
   const portsOfDefault = await requestsInOrder(
     ['audio/outputs/x', { port: 'line' }],
     ['audio/server', { volume: 0.2 }],
@@ -552,7 +555,7 @@ test('a flood of commands with `output` and `volume` ends with the last volume, 
   assert.deepEqual(requests, ['setDefaultOutput kitchen', 'setServerVolume {"volume":0.299}']);
 });
 
-test('a choice takes the place of the last waiting choice only if both are the same, and keeps its own sender', async () => {
+test('a choice takes the place of the last waiting choice only if both choose the same, and keeps the topic of its own command', async () => {
   const { add, begun, finish } = manualQueues((request) => `${nameOf(request)} of ${request.source.topic}`);
   assert.ok(add(waitingRequest('under way')));
   const choices = [
@@ -567,7 +570,7 @@ test('a choice takes the place of the last waiting choice only if both are the s
   assert.deepEqual(begun.slice(1), ['a of first', 'b of second', 'a of fourth']);
 });
 
-test('a setting replaces a waiting one if no choice is between them, and a choice replaces a waiting one if no request is between them', async () => {
+test('a setting replaces a waiting setting if no choice is between them, and a choice replaces a waiting choice if no request is between them', async () => {
   const requests = await requestsInOrder(
     ['audio/server', { output: 'B' }],
     ['audio/server', { output: 'C' }],
@@ -578,7 +581,7 @@ test('a setting replaces a waiting one if no choice is between them, and a choic
     ['audio/server', { output: 'D' }],
     ['audio/outputs/x', { volume: 0.6 }],
   );
-  // C replaces B, 0.3 replaces 0.2, and 0.5 replaces 0.4. D does not replace C, nor does 0.6 replace 0.3.
+  // C replaces B, 0.3 replaces 0.2, and 0.5 replaces 0.4. D does not replace C, and 0.6 does not replace 0.3.
   assert.deepEqual(requests, [
     'setDefaultOutput C',
     'setOutputVolume x {"volume":0.3}',
@@ -588,7 +591,7 @@ test('a setting replaces a waiting one if no choice is between them, and a choic
   ]);
 });
 
-test('only 16 queues run at a time, and in a queue that waits a newer setting replaces the older one', async () => {
+test('only 16 queues run at a time, and a newer setting replaces the older one in a queue that does not run yet', async () => {
   const { add, begun, finish } = manualQueues();
   const requests = Array.from({ length: 40 }, (_, index) =>
     waitingRequest(`unit ${index}`, { setting: `run ${index}`, queue: `unit ${index}` }),
@@ -605,24 +608,24 @@ test('only 16 queues run at a time, and in a queue that waits a newer setting re
   assert.equal(begun.at(-1), 'once more');
 });
 
-test('a flood of commands, each with its own queue, is refused beyond the bound', () => {
+test('if each command of a flood has its own queue, 16 commands run, 256 wait, and all others are refused', () => {
   const { add, begun } = manualQueues();
-  const accepted = Array.from({ length: 10_000 }, (_, index) =>
+  const areAccepted = Array.from({ length: 10_000 }, (_, index) =>
     add(waitingRequest('x', { setting: `run ${index}`, queue: `queue ${index}` })),
   );
-  assert.equal(accepted.filter(Boolean).length, RUNNING_MAX + WAITING_MAX);
+  assert.equal(areAccepted.filter(Boolean).length, RUNNING_MAX + WAITING_MAX);
   assert.equal(begun.length, RUNNING_MAX);
 });
 
 test('after a flood of commands has ended, as many commands may wait as before it', async () => {
   const { add, finish } = manualQueues();
   for (let round = 0; round < 3; round += 1) {
-    const settings = Array.from({ length: 100 }, () => add(waitingRequest('v', { setting: 'v' })));
-    assert.ok(settings.every(Boolean), 'each setting replaces the one that waits');
+    const areSettingsAccepted = Array.from({ length: 100 }, () => add(waitingRequest('v', { setting: 'v' })));
+    assert.ok(areSettingsAccepted.every(Boolean), 'each setting replaces the waiting setting');
 
-    const deltas = Array.from({ length: 300 }, () => add(waitingRequest('delta')));
+    const areDeltasAccepted = Array.from({ length: 300 }, () => add(waitingRequest('delta')));
     // One setting is under way already, and another one waits.
-    assert.equal(deltas.filter(Boolean).length, WAITING_MAX - 1);
+    assert.equal(areDeltasAccepted.filter(Boolean).length, WAITING_MAX - 1);
     await finish(1 + WAITING_MAX);
   }
 });

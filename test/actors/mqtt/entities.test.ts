@@ -1,5 +1,5 @@
-// Tests the entities in Home Assistant's device message: their names, keys and kinds, and what they can do.
-// Also tests the device's address and link.
+// Tests the device message, which describes the node to Home Assistant as a device with entities: the names,
+// keys, kinds and limits of the entities, and the hardware address and the URL of the device.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import type { InterfaceAddresses } from '../../../src/host/own-addresses.js';
 import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
 import { CARD, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
-test('the choice of the default output has the same names as the volumes of the outputs, and each name is unique', () => {
+test('the options of the default output have the same names as the volumes of the outputs, and each name is unique', () => {
   const records = ['Hall (sink-0)', 'Hall', 'Hall', 'Say "}}" \\ %}'].map((label, i) =>
     put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { label })),
   );
@@ -40,7 +40,7 @@ test('the choice of the default output has the same names as the volumes of the 
   assert.deepEqual(tableIn(commandTemplate), namesByLabel);
 });
 
-test('an output is called by its label, and its slider ends at the limit of the output', () => {
+test('the slider of an output has the label of the output, and ends at the volume limit of the output', () => {
   const sliderWith = (changes: object) => {
     const record = put('audio.outputs', '9', output(9, 'dac', { label: 'DAC', ...changes }));
     const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
@@ -57,7 +57,7 @@ test('an output is called by its label, and its slider ends at the limit of the 
   assert.deepEqual(sliderWith({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
 
-test('an output whose limit is 0 has a sensor instead of a slider', () => {
+test('an output with the volume limit 0 has a sensor instead of a slider', () => {
   const record = put('audio.outputs', '9', output(9, 'dac', { volume_limit: 0 }));
   const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
   const { platform, max, command_topic: command } = components['output_dac_volume'] ?? {};
@@ -65,7 +65,7 @@ test('an output whose limit is 0 has a sensor instead of a slider', () => {
   assert.equal(components['output_dac_mute']?.['platform'], 'switch');
 });
 
-test('if two outputs or cards have the same name, the later one has its id in its topic, name and option', () => {
+test('if two outputs or cards have the same name, the topic and the label of the later one contain its id', () => {
   // Each label ends with the output's name, because both descriptions are the same (audio/output-labels.ts).
   const outputsOfOneName = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall', label: 'Hall (hall)' })),
@@ -98,7 +98,7 @@ test('if two outputs or cards have the same name, the later one has its id in it
   assert.equal(new Set(ids).size, ids.length, 'each id is unique');
 });
 
-test('an input has a slider and a switch with its description, and the later of two inputs with one name also with its id', () => {
+test('the names of the slider and the switch of an input contain its description, and also its id if an earlier input has the same description', () => {
   const input = (id: number) =>
     put('audio.inputs', `${id}`, { id, name: 'mike', description: 'Microphone', volume: 0.5, muted: false });
   const inputEntities = (settings: { readonly control: boolean }) =>
@@ -123,7 +123,7 @@ test('an input has a slider and a switch with its description, and the later of 
   );
 });
 
-test('the entities of players and Bluetooth devices with one name have different names', () => {
+test('if two players or two Bluetooth devices have the same name, their entities have different names', () => {
   const players = ['a', 'b'].map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
   const devices = ['AA:BB:CC:DD:EE:01', 'AA:BB:CC:DD:EE:02'].map((address) => ({ address, name: 'Box' }));
   const node = new AnnouncedNode({}, [
@@ -187,13 +187,13 @@ test('Bluetooth has two switches and a button, and each known device has two sen
 
   const { components } = new AnnouncedNode({}, records).message();
   assert.equal(components[deviceKey]?.['payload_on'], '{"connect":"AA:BB:CC:DD:EE:FF"}');
-  const forgotten = new AnnouncedNode({}, records).publishRecords(
+  const nodeWithoutDevice = new AnnouncedNode({}, records).publishRecords(
     put('bluetooth', '', { ...record, known_devices: [] }),
   );
-  assert.equal(bluetoothEntities(forgotten).length, 3, 'only the entities of Bluetooth itself are left');
+  assert.equal(bluetoothEntities(nodeWithoutDevice).length, 3, 'the entities of the device are removed');
 });
 
-test('the default output has a slider that ends at the limit of the present default output, and a switch for its mute', () => {
+test('the default output has a mute switch, and a slider that ends at the limit of the output that is the default now', () => {
   const kitchen = put('audio.outputs', '2', output(2, 'kitchen', { volume_limit: 0.6 }));
   const node = new AnnouncedNode({}, [...WHOLE_NODE, kitchen]);
   const sliderMax = () => node.message().components['default_output_volume']?.['max'];
@@ -210,7 +210,7 @@ test('the default output has a slider that ends at the limit of the present defa
   );
 });
 
-test('a player has a cover, a volume, a stop button and a switch of shuffle', () => {
+test('a player has a state, a cover, a volume, a shuffle switch, and four buttons', () => {
   // The topics of `PLAYER` have this name. The keys of its entities have `mpv` instead.
   const playerName = 'mpv.instance-1';
   const records = [...WHOLE_NODE, health('players', 'up'), put('players', PLAYER.bus_name, PLAYER)];
@@ -240,7 +240,7 @@ test('a player has a cover, a volume, a stop button and a switch of shuffle', ()
   assert.equal(shuffle?.['payload_on'], '{"shuffle": true}');
 });
 
-test('a button checks for upgrades where a check can run', () => {
+test('a node has a button that checks for upgrades only if a check can run, and if the node takes commands', () => {
   const buttonPayload = ({ canCheck, control = true }: { canCheck: boolean; control?: boolean }) => {
     const record = { current: '', latest: '', run: { state: 'idle' }, can_check: canCheck };
     const upgrade = put('upgrade', '', { ...record, can_upgrade: false, upgrade_available: false });
@@ -274,8 +274,8 @@ test('the device has the hardware address of the first interface that has one', 
   assert.equal(new AnnouncedNode().message().device['connections'], undefined);
 });
 
-// A URL has an address, preferably of IPv4. It has the node's name only if other machines can reach the node
-// at no address, or only at link-local ones.
+// The URL has an IP address, preferably of IPv4. If other machines cannot reach the node at any address, or
+// reach it only at a link-local address, the URL has the node's name instead.
 for (const [listening, eth0Addresses, url] of [
   [['127.0.0.1'], [HOUSE_IPV4], 'http://living.local:8018/ui'],
   [['127.0.0.1', '192.168.1.5'], [HOUSE_IPV4], 'http://192.168.1.5:8018/ui'],
@@ -296,11 +296,11 @@ for (const [listening, eth0Addresses, url] of [
 }
 
 /**
- * On the left are the names of players, on the right their keys. Blanks separate several names or keys. HASH
- * stands for eight hexadecimal digits, which follow if a character of the name was replaced. In the last row
- * `vlc.instance7` is the second player `vlc`, so its key is made from `vlc 2`.
+ * The keys of players, by the names of the players. Blanks separate several names or keys. HASH stands for
+ * eight hexadecimal digits. They are added to a key if a character of the name was replaced. In the last row,
+ * `vlc.instance7` is the second player with the name `vlc`, so its key is made from `vlc 2`.
  */
-const KEYS: Readonly<Record<string, string>> = {
+const KEYS_BY_NAMES: Readonly<Record<string, string>> = {
   vlc: 'vlc',
   'vlc.instance12345': 'vlc',
   'firefox.instance_1_84': 'firefox',
@@ -309,7 +309,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'mpv.instances radio.i': 'mpv_instances_HASH radio_i_HASH',
   'vlc vlc_2 vlc.instance7': 'vlc vlc_2 vlc_2_HASH',
 };
-for (const [playerNames, keys] of Object.entries(KEYS)) {
+for (const [playerNames, keys] of Object.entries(KEYS_BY_NAMES)) {
   test(`the players ${playerNames} have the keys ${keys}`, () => {
     const names = playerNames.split(' ');
     const players = names.map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));

@@ -1,6 +1,6 @@
-// Tests connections to a broker and to a web server that are far away, where an attempt takes a second.
-// Node.js usually gives up an address after 250 ms, but only if another address follows. So each server's
-// name has a dead address behind the server's own.
+// Tests connections to a broker and to a web server that are so far away that connecting takes a second. If a
+// name has several addresses, Node.js by default gives up each of them, except the last, after 250 ms. So in
+// these tests, the name of each server has two addresses: that of the server, and then a dead one.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -32,7 +32,10 @@ const server = require('node:http').createServer((_, response) => response.end(p
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));
 `;
 
-/** Replaces `getent`, which looks names up. The replacement prints `ADDRESSES` for every name. */
+/**
+ * Replaces the program `getent`, with which the bridge looks up names. The replacement prints `ADDRESSES` for
+ * every name.
+ */
 function installGetent(t: TestContext): void {
   const folder = temporaryFolder(t);
   const lines = ADDRESSES.map((address) => `echo '${address} STREAM far.test'`);
@@ -51,7 +54,7 @@ inOwnNetwork(import.meta.url, () => {
     ip('addr', 'add', '10.9.0.1/24', 'dev', 'lan9');
   });
 
-  test('a broker is reached although each attempt takes a second', {
+  test('a broker is reached although connecting takes a second', {
     skip: skipReason({ programs: ['mosquitto'] }),
   }, async (t) => {
     const broker = await startBroker();
@@ -72,7 +75,7 @@ inOwnNetwork(import.meta.url, () => {
     await connection.end('the test is over');
   });
 
-  test('a cover is fetched although each attempt takes a second', async (t) => {
+  test('a cover is fetched although connecting takes a second', async (t) => {
     const server = spawn(process.execPath, ['-e', COVER_SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => server.kill('SIGKILL'));
     const [line] = await once(server.stdout, 'data');

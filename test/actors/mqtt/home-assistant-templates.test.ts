@@ -1,5 +1,5 @@
-// Tests what Home Assistant's own packages render from the node's states: values, attributes, and whether an
-// entity is available.
+// Tests the templates of entities. The same Python packages as in Home Assistant render them from the states
+// of the node. The results are values, attributes, and whether an entity is available.
 
 import assert from 'node:assert/strict';
 import { NOTHING_KNOWN, playerRecord, withPlayerProperties } from '../../../src/actors/players/facts.js';
@@ -10,8 +10,8 @@ import { testsNeeding } from '../../tools/requirements.js';
 
 const test = testsNeeding(TEMPLATES_NEED);
 
-/** The installed version, and the latest one. */
-const VERSIONS = [
+/** Pairs of versions: the installed version, and the latest one, which is '' if it is unknown. */
+const VERSION_PAIRS = [
   ['1', '2'],
   ['2', '1'],
   ['1.0', '1.0'],
@@ -26,8 +26,8 @@ const VERSIONS = [
   ['0x10', '0x0f'],
 ] as const;
 
-test('an update is offered exactly if the node offers it, whatever its versions are', () => {
-  const states = VERSIONS.flatMap(([current, latest]) =>
+test('Home Assistant offers an update exactly if the node offers it, whatever the two versions are', () => {
+  const states = VERSION_PAIRS.flatMap(([current, latest]) =>
     [true, false].map((isAvailable) => {
       return { current, latest, upgrade_available: isAvailable, run: { state: 'idle' } };
     }),
@@ -42,13 +42,13 @@ test('an update is offered exactly if the node offers it, whatever its versions 
     assert.equal(offered[index], isAvailable, `${current} and ${latest}: ${JSON.stringify(updates[index])}`);
     assert.equal(updates[index]?.installed_version, current);
   });
-  // These two are made of the first row of VERSIONS.
+  // The first two updates come from the first pair of `VERSION_PAIRS`.
   const [withUpdate, withoutUpdate] = updates;
-  assert.equal(withUpdate?.latest_version, '2', 'a newer version is shown as it is');
+  assert.equal(withUpdate?.latest_version, '2', 'a newer version stays as it is');
   assert.equal(withoutUpdate?.latest_version, '1', 'without an update the installed version is the latest');
 });
 
-test('the default output has the title and the sending machine of each stream among its attributes', () => {
+test('the attributes of the default output have the name, the output and the sending machine of at most 16 streams', () => {
   const { components } = new AnnouncedNode().message();
   const { json_attributes_topic: topic, json_attributes_template: template } =
     components['default_output'] ?? {};
@@ -63,20 +63,20 @@ test('the default output has the title and the sending machine of each stream am
   assert.deepEqual(none, []);
 });
 
-test('a player has its track and its position among its attributes', () => {
+test('the attributes of a player have its track and its position', () => {
   const { components } = new AnnouncedNode({}, [
     ...WHOLE_NODE,
     health('players', 'up'),
     put('players', PLAYER.bus_name, PLAYER),
   ]).message();
   const date = Date.parse('2026-01-02T03:04:05.678Z');
-  /** The record that the daemon publishes of a player with these properties. */
+  /** The record that the daemon publishes for a player with these properties. */
   const recordWith = (properties: Readonly<Record<string, unknown>>, positionUs?: number) => {
     const facts = withPlayerProperties(NOTHING_KNOWN, properties);
     const anchor = { positionUs, moment: { date, monotonic: 0 } };
     return playerRecord(PLAYER.bus_name, facts, anchor, { hasTracklist: false });
   };
-  // A player gives 0, -1 or the largest number as the length of a radio. A text is no number at all.
+  // Players report 0, -1 or the largest number for a stream without an end. The text `long` is no number.
   const unknownLengths = ['long', 0, -1, 9223372036854775807n];
   const records = [
     recordWith({ Metadata: { 'xesam:title': 'It is "new"', 'mpris:length': 180_000_000 } }, 61_500_000),
@@ -105,7 +105,7 @@ test('an entity is unavailable, and causes no error, if the player or the device
     put('players', PLAYER.bus_name, PLAYER),
     put('bluetooth', '', BLUETOOTH),
   ]).message();
-  /** The texts of an entity's availability and of its value, one for each of the states. */
+  /** Renders an entity's availability and its value for each of the states. */
   const textsOf = (key: string, states: readonly object[]) => {
     const { availability, value_template: value } = components[key] ?? {};
     // The conditions of the node and of the backend come before the entity's own one.
@@ -126,8 +126,8 @@ test('an entity is unavailable, and causes no error, if the player or the device
   assert.deepEqual(volume.values, ['0', '57.0']);
   assert.deepEqual(textsOf('player_mpv_volume', [PLAYER]).availability, ['offline']);
 
-  const withCharge = { ...BLUETOOTH, known_devices: [OTHER_DEVICE, { ...DEVICE, battery: 70 }] };
-  const battery = textsOf('bluetooth_AABBCCDDEEFF_battery', [BLUETOOTH, withCharge]);
+  const withBattery = { ...BLUETOOTH, known_devices: [OTHER_DEVICE, { ...DEVICE, battery: 70 }] };
+  const battery = textsOf('bluetooth_AABBCCDDEEFF_battery', [BLUETOOTH, withBattery]);
   assert.deepEqual(battery, { availability: offlineThenOnline, values: ['None', '70'] });
 });
 
@@ -139,7 +139,7 @@ test('the pairing switch has the value `pairing_mode` during pairing, and otherw
   assert.deepEqual(values, ['pairing_mode_stop', 'pairing_mode']);
 });
 
-test('the sleep has the minutes that are left, and 0 minutes during the fade', () => {
+test('the entity of the sleep has the minutes that are left, and 0 during the fade or without a sleep', () => {
   const { components } = new AnnouncedNode().message();
   // The fade begins at `until`, so during the fade no time is left.
   const sleeps = [600_000, -90_000].map((leftMs) => ({
@@ -150,16 +150,16 @@ test('the sleep has the minutes that are left, and 0 minutes during the fade', (
   assert.deepEqual(texts.map(Number), [10, 0, 0]);
 });
 
-test('a refused command is an event with its topic and its reason', () => {
+test('a refused command becomes an event with its topic and its reason', () => {
   const { components } = new AnnouncedNode().message();
   const problem = { title: 'No', status: 404, detail: 'It is "gone"', topic: 'tonearm/living/power/set' };
   const [text = ''] = rendered(components['refused_command']?.['value_template'], [problem]);
   assert.deepEqual(JSON.parse(text), { event_type: 'refused', ...problem });
 });
 
-test('the rendered option of a select is one of its options, whatever blanks a name has', () => {
-  // Home Assistant removes blanks from both ends of the rendered option. Python, in which it is written,
-  // counts `\u0085` and `\u001c` as blanks, too. The second name is cut behind its blank.
+test('the template of a select renders one of its options, whatever blanks the names have', () => {
+  // Home Assistant removes blanks from both ends of the rendered option. Home Assistant is written in Python,
+  // for which `\u0085` and `\u001c` are blanks, too. The second name is too long, and is cut after its blank.
   const names = [' USB Audio ', `${'x'.repeat(99)} y`, '\u0085Next\u001c', 'Two\nlines', 'Hall', 'Hall', ' '];
   const outputs = names.map((description, index) =>
     put('audio.outputs', `${10 + index}`, output(10 + index, `sink-${index}`, { description })),

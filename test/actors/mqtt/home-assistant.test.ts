@@ -1,6 +1,6 @@
-// Tests Home Assistant's device message: a message that a real Home Assistant has accepted, the rules for
-// all other messages, and how entities appear and vanish. Also tests the example dashboard, which must name
-// only entities that a node has.
+// Tests the device message, which describes the node and its entities to Home Assistant. The tests compare it
+// with a message that a real Home Assistant has accepted, check it by Home Assistant's rules, and remove
+// entities from it. Also tests the example dashboard, which must name only entities that a node has.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -19,8 +19,8 @@ test('the device message has the device and every component that a real Home Ass
   const announced = new AnnouncedNode().message();
   assert.deepEqual(announced.device, { ...accepted.device, sw_version: VERSION });
 
-  // The accepted message has other keys than ours, such as `unit_mpd`. So components are compared by their
-  // unique ids.
+  // The accepted message has keys such as `unit_mpd`, which the announced message lacks. So components with
+  // the same unique id are compared.
   const byId = (components: Message['components']) =>
     Object.fromEntries(Object.values(components).map((component) => [component['unique_id'], component]));
   const ours = byId(announced.components);
@@ -28,7 +28,7 @@ test('the device message has the device and every component that a real Home Ass
     assert.deepEqual(ours[id], component, id);
 });
 
-/** A name that is cut to 100 code units. The limit is in the middle of the last character. */
+/** This name has 101 UTF-16 units. A cut after 100 units would leave half of the last character. */
 const LONG_NAME = `${'x'.repeat(99)}🎵`;
 
 const HALF_SURROGATE_PAIR = '\ud83c';
@@ -71,7 +71,8 @@ test('a node that takes no commands shows the state of each switch as a binary_s
   const { components } = new AnnouncedNode({}, EVERYTHING).message();
   const switches = Object.keys(components).filter((key) => components[key]?.['platform'] === 'switch');
   const { components: readOnly } = new AnnouncedNode({ control: false }, EVERYTHING).message();
-  // A switch that connects a Bluetooth device needs none: the device has a binary_sensor in either case.
+  // A switch that connects a Bluetooth device has no binary_sensor with its own key. Such a device always has
+  // the binary_sensor `KEY_connected`.
   const sensorKeys = switches.map((key) => (/^bluetooth_[0-9A-F]{12}$/.test(key) ? `${key}_connected` : key));
   const keysWithoutSensor = sensorKeys.filter((key) => readOnly[key]?.['platform'] !== 'binary_sensor');
   assert.deepEqual(keysWithoutSensor, []);
@@ -86,7 +87,7 @@ test('keys and unique ids do not depend on the name or the topic of the node', (
   assert.equal(moved.message().device['configuration_url'], 'http://renamed.example.org:8018/ui');
 });
 
-test('a removed entity is published once with its platform alone, and is then left out', () => {
+test('the device message first has only the platform of a removed entity, and then leaves the entity out', () => {
   const node = new AnnouncedNode();
   const retained = node.text();
   // Output 2 of `WHOLE_NODE` is `kitchen`, and output 1 is `alsa` (simulated-node.ts).
@@ -103,7 +104,7 @@ test('a removed entity is published once with its platform alone, and is then le
   assert.ok(components['output_alsa_volume']);
 });
 
-test('an entity that has gone while the daemon was away is also published with its platform alone, in the first of two messages', () => {
+test('if a unit has gone while the daemon was away, the first of two messages has only the platform of its entity', () => {
   const retained = new AnnouncedNode().text();
   const remaining = WHOLE_NODE.filter(({ key }) => key !== 'user/mpd.service');
   const later = new AnnouncedNode({}, remaining);
@@ -112,7 +113,7 @@ test('an entity that has gone while the daemon was away is also published with i
   assert.equal(later.sequence(retained).length, 2);
 });
 
-test('an entity whose platform changes is removed before it is added', () => {
+test('if the platform of an entity changes, one message removes the entity, and the next adds it with the new platform', () => {
   const retained = new AnnouncedNode({ control: false }).text();
   const [firstMessage = '', secondMessage = '', ...more] = new AnnouncedNode().sequence(retained);
   assert.deepEqual(JSON.parse(firstMessage).components.output_alsa_volume, { platform: 'sensor' });
@@ -120,7 +121,7 @@ test('an entity whose platform changes is removed before it is added', () => {
   assert.deepEqual(more, []);
 });
 
-test('the entities of a backend that is not up are kept', () => {
+test('the entities of a backend stay in the device message while the backend is not up', () => {
   const node = new AnnouncedNode();
   const retained = node.text();
   node.publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'), drop('audio.outputs', '2'));
@@ -139,13 +140,13 @@ test('a retained device message that is not valid is overwritten', () => {
   }
 });
 
-test('an entity is also removed if the retained message is too large to be parsed', () => {
+test('an entity is removed even if the retained message is too large to be parsed', () => {
   const manyServices = Array.from({ length: 200 }, (_, index) =>
     put('systemd.services', `user/${index}.service`, service('user', `${index}.service`)),
   );
   const node = new AnnouncedNode({}, [...WHOLE_NODE, ...manyServices]);
   const retained = node.text();
-  // The bridge parses no larger text (`JSON_MAX_BYTES` in topics.ts).
+  // The bridge parses no text of more than 65 536 bytes (`JSON_MAX_BYTES` in topics.ts).
   assert.ok(retained.length > 65_536, 'the message is too large');
 
   node.publishRecords(drop('systemd.services', 'user/7.service'));
@@ -174,17 +175,17 @@ test('the example dashboard names only entities that exist, and at least one of 
     put('players', PLAYER.bus_name, PLAYER),
   );
   const { device, components } = node.message();
-  const entities = Object.values(components).map(
+  const entityIds = Object.values(components).map(
     ({ platform, name }) => `${platform}.${slugOf(`${device['name']} ${name}`)}`,
   );
   const platforms = [...new Set(Object.values(components).map(({ platform }) => platform))];
-  // The dashboard is for a node called `living`, as `SERVER` is (simulated-node.ts).
-  const entityPattern = new RegExp(`\\b(?:${platforms.join('|')})\\.living_\\w+`, 'g');
+  // The dashboard is for a node with the hostname `living`, which `SERVER` has (simulated-node.ts).
+  const idPattern = new RegExp(`\\b(?:${platforms.join('|')})\\.living_\\w+`, 'g');
 
   const texts = textsIn(parse(readFileSync(EXAMPLE, 'utf8')));
-  const namedEntities = texts.flatMap((text) => text.match(entityPattern) ?? []);
-  const missing = namedEntities.filter((name) => !entities.includes(name));
+  const namedIds = texts.flatMap((text) => text.match(idPattern) ?? []);
+  const missing = namedIds.filter((id) => !entityIds.includes(id));
   assert.deepEqual(missing, []);
-  const platformsOnDashboard = new Set(namedEntities.map((name) => name.split('.')[0]));
+  const platformsOnDashboard = new Set(namedIds.map((id) => id.split('.')[0]));
   assert.deepEqual([...platformsOnDashboard].sort(), platforms.sort());
 });

@@ -1,5 +1,5 @@
-// Tests a bridge whose broker goes away, hangs, loses its retained messages, or refuses topics. Afterwards
-// the broker must retain what the node has.
+// Tests the MQTT bridge with a broker that goes away, hangs, loses its retained messages, or refuses the
+// connection or some topics. When the broker works again, it must retain the current state of the node.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -84,11 +84,11 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await untilCurrent(broker.url);
   });
 
-  test('reports once that its broker refuses name and password, however often it tries', async (t) => {
+  test('reports only once that its broker refuses the name and the password, however often the bridge tries', async (t) => {
     const passwordHash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
-    // The hash is of another password. `\ufeff` is a byte order mark, which editors do not display, so the
-    // bridge names it.
+    // The hash is of another password. `\ufeff` is a byte order mark. Editors do not display this mark, so
+    // the reason mentions it.
     const files = { secret: '\ufeffwrong\n', users: passwordHash };
     // `DIR` becomes the directory of the broker (mosquitto.ts).
     const broker = await startTestBroker(t, { anonymous: false, files, lines: ['password_file DIR/users'] });
@@ -109,15 +109,15 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!lines[0]?.includes('wrong'), 'the log does not have the password');
   });
 
-  test('is connecting, with a reason, while its broker refuses all publications', async (t) => {
+  test('has the state `connecting`, and a reason, while its broker refuses all publications', async (t) => {
     // The bridge may write only to the topic `nothing`, which it does not use.
     const files = { acl: 'topic read #\ntopic write nothing\n' };
     const broker = await startTestBroker(t, { files, lines: ['acl_file DIR/acl'] });
     const node = simulatedNode(t, { url: broker.url });
     await node.connecting(/the broker refuses tonearm\/living\/\S+: .*Not authorized/);
     const statusCount = node.statuses.length;
-    // Each attempt makes two connections: one for the probe, and one that serves the branch (bridge.ts). The
-    // third attempt makes the fifth connection when the second attempt has ended.
+    // Each attempt makes two connections: one for the probe, which reads what the broker retains, and one
+    // that serves the branch (bridge.ts). So the fifth connection begins the third attempt.
     await until(
       'the bridge has tried a third time',
       () => occurrencesIn(broker.log(), 'New client connected') >= 5,
@@ -125,7 +125,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     assert.equal(node.statuses.length, statusCount, 'the bridge has not been up in between');
   });
 
-  /** A broker with an access list that allows everything but these topics of the node. */
+  /** Starts a broker with an access list that allows all topics except these topics of the node. */
   const startDenyingBroker = (t: TestContext, ...denied: readonly string[]): Promise<Broker> => {
     const lines = [
       'topic readwrite #',
@@ -150,12 +150,12 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await until('the other topics are current', async () =>
       (await retained(broker.url, `${OUTPUTS}#`)).get(`${OUTPUTS}kitchen`)?.includes('0.9'),
     );
-    // The client id of a connection for the probe has `-probe` at its end, and does not match.
+    // The pattern does not match the connections of the probe, because their client ids end with `-probe`.
     const connections = broker.log().match(/New client connected .* as tonearm-\w+-\w+ /g) ?? [];
     assert.equal(connections.length, 1, 'the connection has lasted');
   });
 
-  test('publishes a denied topic later, when its broker allows it', async (t) => {
+  test('publishes a denied topic when its broker allows the topic later', async (t) => {
     const broker = await startDenyingBroker(t, 'power');
     // The bridge tries denied topics again every ten minutes (bridge.ts), and every 50 ms with this clock.
     const node = simulatedNode(t, { url: broker.url, clock: hurrying(600_000) });
@@ -186,32 +186,32 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await until('the topic is no longer named', () => node.state === 'up' && node.reason === '');
   });
 
-  test('leaves out and names a topic that is too large for its broker, and publishes the others', async (t) => {
+  test('leaves out and names a topic whose text is too large for its broker, and publishes the other topics', async (t) => {
     const broker = await startTestBroker(t, { lines: ['max_packet_size 3000'] });
     const node = simulatedNode(t, { url: broker.url });
     await node.up();
     const largeTopic = 'tonearm/living/audio/outputs/alsa';
     const deviceTopic = 'homeassistant/device/tonearm_0123456789abcdef/config';
-    // Home Assistant's device message has more than 3000 bytes from the start.
+    // The device message for Home Assistant has more than 3000 bytes from the start.
     assert.equal(node.reason, `too large for the broker, so left out: ${deviceTopic}`);
     const alsaWithProps = (chars: number) =>
       put('audio.outputs', '1', output(1, 'alsa', { props: { x: 'x'.repeat(chars) } }));
 
     node.publishRecords(alsaWithProps(3000));
-    await until('the larger topic is named', () =>
+    await until('the topic of the output is named', () =>
       node.reason.endsWith(`left out: ${deviceTopic}, ${largeTopic}`),
     );
     assert.ok(
       !(await retained(broker.url, largeTopic)).has(largeTopic),
-      'the topic with the old state is removed',
+      'the old state is no longer retained',
     );
 
     node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })), alsaWithProps(100));
-    await until('both topics are current', async () => {
+    await until('the topics of both outputs are current', async () => {
       const tree = await retained(broker.url, `${OUTPUTS}#`);
       return tree.has(largeTopic) && tree.get(`${OUTPUTS}kitchen`)?.includes('0.9');
     });
-    await until('the topic is no longer named', () => node.reason.endsWith(`left out: ${deviceTopic}`));
+    await until('the output is no longer left out', () => node.reason.endsWith(`left out: ${deviceTopic}`));
 
     // The bridge refuses both commands, because they are retained. The first refusal contains the long
     // topic, so it is too large for the broker. Only the second refusal is published.
@@ -219,22 +219,20 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     t.after(() => spy.end());
     await spy.publish(`tonearm/living/audio/outputs/${'x'.repeat(2900)}/set`, '{}', { retain: true });
     await spy.publish('tonearm/living/audio/outputs/x/set', '{}', { retain: true });
-    await until(
-      'the command after the one that is too large is answered',
-      () => spy.texts('tonearm/living/error').length > 0,
-    );
+    await until('the second refusal is published', () => spy.texts('tonearm/living/error').length > 0);
     const states = new Set(node.statuses.map(({ state }) => state));
     assert.deepEqual(states, new Set(['up']), 'no connection has ended');
-    // The lines are for the device message and for the output. The refusal is dropped without a line.
-    assert.equal(node.logged.length, 2, 'one line for each topic that is left out');
+    // One line is for the device message, and one for the output. The refusal is dropped without a line.
+    assert.equal(node.logged.length, 2, 'the log has one line for each topic that is left out');
   });
 
-  const strangers: readonly (readonly [behaviour: string, sent: string, reason: RegExp])[] = [
+  /** Servers that are no MQTT brokers. */
+  const otherServers: readonly (readonly [behaviour: string, sent: string, reason: RegExp])[] = [
     ['accepts the connection and sends nothing', '', /connack timeout/],
     ['sends an HTTP error', 'HTTP/1.1 400 Bad Request\r\n\r\n', /./],
   ];
-  for (const [behaviour, sent, reason] of strangers) {
-    test(`is connecting, with a reason, to a server that ${behaviour}`, async (t) => {
+  for (const [behaviour, sent, reason] of otherServers) {
+    test(`has the state \`connecting\`, and a reason, if the server ${behaviour}`, async (t) => {
       const node = simulatedNode(t, { url: await startTcpServer(t, (socket) => socket.write(sent)) });
       await node.connecting(reason);
     });

@@ -1,4 +1,5 @@
-// Tests which of the messages that wait for the broker are dropped.
+// Tests which messages are dropped while they wait for the broker. These messages are events and refusals.
+// The broker does not retain them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +7,7 @@ import { type PassingMessage, PassingMessages } from '../../../src/actors/mqtt/p
 
 const acceptsAll = (): boolean => true;
 
-/** The messages that are left when all of these wait, oldest first. */
+/** Adds these messages in their order. Returns those that were not dropped, oldest first. */
 function leftOf(messages: readonly PassingMessage[]): readonly PassingMessage[] {
   const passing = new PassingMessages();
   for (const message of messages) passing.add(message);
@@ -25,7 +26,7 @@ test('the oldest messages are dropped if more than 256 wait', () => {
   assert.deepEqual(leftOf(messages), messages.slice(300 - 256));
 });
 
-test('the oldest messages are dropped if the messages that wait are too large together, by topics, texts or correlation data', () => {
+test('the oldest messages are dropped if the topics, texts or correlation data of all waiting messages are too long together', () => {
   const long = 'x'.repeat(60_000);
   const longMessages: readonly PassingMessage[] = [
     { topic: long, text: '' },
@@ -35,7 +36,7 @@ test('the oldest messages are dropped if the messages that wait are too large to
   for (const message of longMessages) {
     const oldest = numbered(0);
     const left = leftOf([oldest, ...Array.from({ length: 100 }, () => message)]);
-    // The bound is 1 Mi, which is a little more than 17 times 60 000.
+    // The bound is 1 Mi characters or bytes, which is a little more than 17 times 60 000.
     assert.equal(left.length, 17);
     assert.ok(!left.includes(oldest));
   }
@@ -43,7 +44,7 @@ test('the oldest messages are dropped if the messages that wait are too large to
 
 test('after messages were dropped or sent, as many may wait as before', () => {
   const passing = new PassingMessages();
-  // The bound is 1 Mi, so two of these messages may wait, and eight of the ten are dropped.
+  // The bound is 1 Mi characters, so two of these messages may wait, and eight of the ten are dropped.
   const message = { topic: 'T/error', text: 'x'.repeat(500_000) };
   for (let count = 0; count < 10; count += 1) passing.add(message);
   assert.deepEqual(passing.takeNext(acceptsAll), message);

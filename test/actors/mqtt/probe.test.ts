@@ -1,5 +1,6 @@
-// Tests how long the probe of a branch reads. The scripted broker may send retained messages before or after
-// its replies, because some real brokers send them before, and EMQX may send them after.
+// Tests how long the probe of a branch reads retained messages. The probe also publishes a question, and gets
+// this question back from the broker. Most brokers send all retained messages before the question. EMQX may
+// send them after the question. The scripted broker can do both.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,12 +19,12 @@ const BRANCH = 'tonearm/living';
 const KITCHEN: BrokerMessage = { topic: `${BRANCH}/audio/outputs/kitchen`, text: '{}', retained: true };
 
 interface ScriptedBroker {
-  /** Takes the question of the probe, `BRANCH/who`. */
+  /** Receives the probe's question, whose topic is `BRANCH/who`. */
   readonly publish: BrokerConnection['publish'];
   readonly unsubscribe?: () => void;
 }
 
-/** The retained topics that the probe reads from the broker. `deliver` sends a message to the probe. */
+/** Runs a probe, and returns the retained topics that it reads. `deliver` sends a message to the probe. */
 async function probedTopics(
   startBroker: (deliver: (message: BrokerMessage) => void) => ScriptedBroker,
   clock = systemClock,
@@ -63,8 +64,8 @@ test('a retained message that comes late is read if it comes before the probe ge
   assert.deepEqual(topics, [KITCHEN.topic]);
 });
 
-/** Starts a probe that gets its question back before all retained messages. EMQX may send them so late. */
-function probeWithQuestion() {
+/** Starts a probe that gets its question back first, and retained messages later, as EMQX may send them. */
+function probeWithEarlyQuestion() {
   const clock = new ManualClock();
   let deliver: (message: BrokerMessage) => void = () => undefined;
   const startBroker = (deliverToProbe: typeof deliver): ScriptedBroker => {
@@ -87,8 +88,8 @@ function probeWithQuestion() {
   return { clock, result, deliverLate };
 }
 
-test('retained messages that come after the question are read until none has come for 100 ms', async () => {
-  const { clock, result, deliverLate } = probeWithQuestion();
+test('retained messages that come after the question of the probe are read until no further one comes for 100 ms', async () => {
+  const { clock, result, deliverLate } = probeWithEarlyQuestion();
   const lateTopics = [KITCHEN.topic, `${BRANCH}/audio/server`, `${BRANCH}/players/mpv`];
   for (const topic of lateTopics) await deliverLate(topic);
   await until('the probe waits for more', () => clock.timers === 1);
@@ -96,8 +97,8 @@ test('retained messages that come after the question are read until none has com
   assert.deepEqual(await result, lateTopics);
 });
 
-test('a broker that sends retained messages all the time is read for 5 s after the question', async () => {
-  const { result, deliverLate } = probeWithQuestion();
+test('if the broker sends retained messages all the time, the probe stops reading 5 s after it gets its question back', async () => {
+  const { result, deliverLate } = probeWithEarlyQuestion();
   // In 5 s there are 50 intervals of 100 ms.
   for (let index = 0; index < 50; index += 1) await deliverLate(`${BRANCH}/players/${index}`);
   assert.equal((await result).length, 50);

@@ -1,5 +1,5 @@
-// Tests which topics of the broker are out of date and may be published now, and in which order. Home
-// Assistant must get the device message before every text that it cannot use without this message.
+// Tests which topics must be published now, and in which order. The device message describes the node and its
+// entities to Home Assistant. It must come before every text that Home Assistant cannot use without it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ const KITCHEN = `${BRANCH}/audio/outputs/kitchen`;
 
 const acceptsAll = (): boolean => true;
 
-/** A node after its first publications: the broker retains all its topics. */
+/** A node after its first publications. The broker retains all topics of the node. */
 function publishedNode({ homeAssistant = false } = {}): AnnouncedNode {
   const node = new AnnouncedNode({ homeAssistant });
   publishInRounds(node);
@@ -40,11 +40,11 @@ test('topics that are out of date at the start of a connection are published, an
   assert.deepEqual(
     publications.filter((line) => line.endsWith('=')),
     ['audio/outputs/gone=', 'players/gone='],
-    'the other topics stay: each may be a command, or belong to another program',
+    'other retained topics stay: each may be a command, or belong to another program',
   );
 });
 
-test('the status is published at the start of a connection if nobody has answered who owns the branch', () => {
+test('the status is published again at the start of a connection if the retained claim of the branch is a leftover', () => {
   const node = publishedNode();
   const { statusTopic, nodeTopic, identifier } = node.topics;
   const retained = new Map([
@@ -59,43 +59,43 @@ test('the status is published at the start of a connection if nobody has answere
   assert.ok(nextPublications(node).includes('status=online'));
 });
 
-test('the device message of a former node is emptied at the next connection if the broker still retains it', () => {
+test('the device message of the node that had the branch before is emptied at each connection while the broker retains it', () => {
   const node = new AnnouncedNode();
   const { topics } = node;
-  const former = '00000000000000aa';
-  const formerDevice = topics.otherDeviceTopic(former) ?? assert.fail('there is no topic');
-  const device = [formerDevice, node.text()] as const;
-  const isFormerEmptied = (): boolean =>
-    topics.differences(acceptsAll).publications.some(({ topic }) => topic === formerDevice);
-  topics.beginConnection(new Map([[topics.nodeTopic, former], device]));
-  assert.ok(isFormerEmptied());
+  const formerIdentifier = '00000000000000aa';
+  const formerTopic = topics.otherDeviceTopic(formerIdentifier) ?? assert.fail('there is no topic');
+  const retainedFormerDevice = [formerTopic, node.text()] as const;
+  const isFormerTopicEmptied = (): boolean =>
+    topics.differences(acceptsAll).publications.some(({ topic }) => topic === formerTopic);
+  topics.beginConnection(new Map([[topics.nodeTopic, formerIdentifier], retainedFormerDevice]));
+  assert.ok(isFormerTopicEmptied());
 
-  // This node has claimed the branch, so the topic `node` has its own identifier now. The connection ends
-  // before the former node's device message is emptied, so the node still remembers that topic.
-  assert.equal(topics.otherDeviceTopic(topics.identifier), formerDevice);
-  topics.beginConnection(new Map([[topics.nodeTopic, topics.identifier], device]));
-  assert.ok(isFormerEmptied());
+  // This node has claimed the branch, so the topic `node` has this node's identifier now. The connection ends
+  // before `formerTopic` is emptied, so this node still remembers `formerTopic`.
+  assert.equal(topics.otherDeviceTopic(topics.identifier), formerTopic);
+  topics.beginConnection(new Map([[topics.nodeTopic, topics.identifier], retainedFormerDevice]));
+  assert.ok(isFormerTopicEmptied());
 
   topics.beginConnection(new Map([[topics.nodeTopic, topics.identifier]]));
   assert.equal(topics.otherDeviceTopic(topics.identifier), undefined);
-  assert.ok(!isFormerEmptied());
+  assert.ok(!isFormerTopicEmptied());
 });
 
-test('the topics of a backend that is not up stay retained', () => {
+test('the topics of a backend stay retained while the backend is not up', () => {
   const node = publishedNode().publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'));
   const topics = nextPublications(node).map((line) => line.split('=')[0]);
   assert.deepEqual(topics, ['backends']);
 });
 
-test('a topic that must be published again is published once more, although the broker retains its text already', () => {
+test('`republish` causes exactly one further publication, although the broker retains the text already', () => {
   const node = publishedNode();
   node.topics.republish(node.topics.statusTopic);
   assert.deepEqual(nextPublications(node), ['status=online']);
   assert.deepEqual(nextPublications(node), []);
 });
 
-test('the topic of the upgrade has its extra members only if the text is short enough', () => {
-  // The limit is 64 kB: UPGRADE_MAX_BYTES of branch.ts.
+test('the topic `upgrade` has the member `extra` only if the text is short enough', () => {
+  // The limit is 64 KiB (`UPGRADE_MAX_BYTES` in branch.ts).
   for (const [extraChars, isKept] of [
     [60_000, true],
     [70_000, false],
@@ -112,18 +112,18 @@ test('the topic of the upgrade has its extra members only if the text is short e
   }
 });
 
-test('a device message that is too large is only reported: it is not emptied, and no removal waits for it', () => {
+test('a device message that is too large is reported, its topic is not emptied, and no removal waits for it', () => {
   const node = new AnnouncedNode();
-  const { deviceTopic: device } = node.topics;
+  const { deviceTopic } = node.topics;
   const retained = new Map([
     [KITCHEN, 'obsolete'],
-    [device, node.text()],
+    [deviceTopic, node.text()],
   ]);
   node.topics.beginConnection(retained);
   node.publishRecords(drop('audio.outputs', '2'));
-  const accepts = (topic: string): boolean => topic !== `${BRANCH}/audio/server` && topic !== device;
+  const accepts = (topic: string): boolean => topic !== `${BRANCH}/audio/server` && topic !== deviceTopic;
   const { publications, tooLarge } = node.topics.differences(accepts);
-  assert.deepEqual(tooLarge, [device, `${BRANCH}/audio/server`]);
+  assert.deepEqual(tooLarge, [deviceTopic, `${BRANCH}/audio/server`]);
   const emptiedTopics = publications.filter(({ text }) => text === '').map(({ topic }) => topic);
   assert.deepEqual(emptiedTopics, [KITCHEN]);
 });
@@ -142,9 +142,9 @@ const defaultOutput = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
 /**
- * Publishes until nothing is out of date. Returns a line for each round, with the topics of the round. In
- * the line, `no TOPIC` is a topic that is emptied. `device: OUTPUTS` is the device message, with the outputs
- * that it offers as default output.
+ * Applies the changes, and publishes until nothing is out of date. Returns a line for each round, with the
+ * topics of the round. In the line, `no TOPIC` is a topic that is emptied. `device: OUTPUTS` is the device
+ * message, with the outputs that it offers as default output.
  */
 function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
   node.publishRecords(...changes);
@@ -168,12 +168,12 @@ test('the device message comes before the removal of an output, and before a def
   // the output is emptied after that. The second device message omits these entities (home-assistant.ts).
   // Home Assistant must receive `audio/server` once more, because the first message also changes the options
   // of the default output.
-  const removal = ['device: Living room', 'audio/server; no audio/outputs/kitchen; device: Living room'];
-  assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), removal);
+  const afterDrop = ['device: Living room', 'audio/server; no audio/outputs/kitchen; device: Living room'];
+  assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), afterDrop);
 
   const returningKitchen = put('audio.outputs', '3', output(3, 'kitchen', { description: 'Kitchen' }));
-  const returned = ['audio/outputs/kitchen; device: Living room,Kitchen', 'audio/server'];
-  assert.deepEqual(publishInRounds(node, returningKitchen, defaultOutput('kitchen')), returned);
+  const afterReturn = ['audio/outputs/kitchen; device: Living room,Kitchen', 'audio/server'];
+  assert.deepEqual(publishInRounds(node, returningKitchen, defaultOutput('kitchen')), afterReturn);
 });
 
 test('a device message that was deleted is published again only with mqtt.homeAssistant', () => {
@@ -207,7 +207,7 @@ test('a device message that was deleted is published again only by the node that
   assert.deepEqual(publishInRounds(node), ['device: Living room,Kitchen']);
 });
 
-test('the topics of a backend that a reload disables are emptied, and its entities are removed', () => {
+test('if a reload disables a backend, its topics are emptied, and its entities are removed', () => {
   const node = publishedNode({ homeAssistant: true });
   const rounds = publishInRounds(node, drop('backends', 'upgrade'), drop('backends', 'power'));
   // The first device message has only the `platform` of the removed entities.
@@ -234,7 +234,7 @@ test('no topic waits for a device message that the broker refuses', () => {
   assert.ok(!publications.some((line) => line.startsWith('audio/server')), 'the default output waits again');
 });
 
-test('no topic waits for a default output that is not listed, with Home Assistant or without', () => {
+test('`audio/server` does not wait for a device message if no output is the default output', () => {
   const roundsOf = (homeAssistant: boolean) =>
     publishInRounds(publishedNode({ homeAssistant }), defaultOutput('nosuch'), drop('audio.outputs', '2'));
   // The second round repeats `audio/server`, because the device message has changed the options of the
@@ -247,7 +247,7 @@ test('no topic waits for a default output that is not listed, with Home Assistan
   assert.deepEqual(roundsOf(false), ['audio/server; no audio/outputs/kitchen']);
 });
 
-test('the default output is published again after the device message if an output was renamed', () => {
+test('`audio/server` is published again after the device message if an output was renamed', () => {
   const node = publishedNode({ homeAssistant: true });
   const renamed = (id: number, name: string, description: string) =>
     put('audio.outputs', `${id}`, output(id, name, { description }));
@@ -258,7 +258,7 @@ test('the default output is published again after the device message if an outpu
   assert.deepEqual(publishInRounds(node, renamed(2, 'kitchen', 'Larder')), roundsOfKitchen);
 });
 
-test('the volume of the default output is published again after a device message in which its slider has another maximum', () => {
+test('`audio/server` is published again after a device message that gives the slider of the default output another maximum', () => {
   const node = publishedNode({ homeAssistant: true });
   publishInRounds(node, put('audio.outputs', '1', output(1, 'alsa', { volume_limit: 0.4 })));
   // `kitchen` has no volume limit, so the slider gets another maximum. The first round has the device
@@ -267,7 +267,7 @@ test('the volume of the default output is published again after a device message
   assert.deepEqual(later, ['audio/server']);
 });
 
-test('the profile of a card is published again after a device message in which a profile has another description', () => {
+test('the topic of a card is published again after a device message that changes the description of a profile', () => {
   const node = publishedNode({ homeAssistant: true });
   publishInRounds(node, put('audio.cards', '3', CARD));
   const profiles = CARD.profiles.map((profile) => ({ ...profile, description: profile.name }));
@@ -279,7 +279,7 @@ const ETH0 = { address: '192.168.1.5', family: 'IPv4', internal: false, netmask:
 const WITH_PLAYER = [...WHOLE_NODE, health('players', 'up'), put('players', PLAYER.bus_name, PLAYER)];
 const PLAYER_TOPIC = 'players/mpv.instance-1';
 
-test('a player is published again after a device message with another address, because Home Assistant forgets its cover', () => {
+test('a player is published again after a device message with another hardware address, because Home Assistant forgets the cover of the player', () => {
   const interfaces: Record<string, InterfaceAddresses[string]> = {};
   const node = new AnnouncedNode({}, WITH_PLAYER, interfaces);
   publishInRounds(node);
@@ -294,13 +294,13 @@ for (const unitCount of [0, 200]) {
       put('systemd.services', `user/${index}.service`, service('user', `${index}.service`)),
     );
     const records = [...WITH_PLAYER, ...units];
-    const earlier = new AnnouncedNode({}, records);
+    const nodeBefore = new AnnouncedNode({}, records);
     // With 200 units the text is too large to be parsed (`JSON_MAX_BYTES` in topics.ts).
-    const text = earlier.text().replaceAll(/"sw_version":"[^"]*"/g, '"sw_version":"0.0.1"');
-    assert.equal(text.length > 65_536, unitCount === 200);
+    const textBefore = nodeBefore.text().replaceAll(/"sw_version":"[^"]*"/g, '"sw_version":"0.0.1"');
+    assert.equal(textBefore.length > 65_536, unitCount === 200);
 
     const node = new AnnouncedNode({}, records);
-    node.topics.beginConnection(new Map([[node.topics.deviceTopic, text]]));
+    node.topics.beginConnection(new Map([[node.topics.deviceTopic, textBefore]]));
     const [first = '', second = '', ...more] = publishInRounds(node);
     assert.match(first, /; device: /);
     assert.ok(second.split('; ').includes(PLAYER_TOPIC), second);
@@ -308,7 +308,7 @@ for (const unitCount of [0, 200]) {
   });
 }
 
-test('the device message is published anew if a unit of the system replaces a unit of the user that has the same name', () => {
+test('the device message is published again if a system unit replaces a user unit of the same name', () => {
   const node = publishedNode({ homeAssistant: true });
   const rounds = publishInRounds(
     node,

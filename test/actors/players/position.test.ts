@@ -1,5 +1,5 @@
-// Tests when the position of a player is read, and how it is set. Scripted players are on a real bus. Some
-// repeat a track, some have tracks without an id, and some announce nothing.
+// Tests at which moments the backend reads the position of a player, and how it sets the position. Scripted
+// players are on a real bus. Some repeat a track, some have tracks without an id, and some announce nothing.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -23,15 +23,15 @@ const trackMetadata = (title: string, seconds: number, more = {}): Variant =>
   metadata({ 'xesam:title': title, 'mpris:length': microseconds(seconds), ...more });
 const trackId = (path: string) => ({ 'mpris:trackid': new Variant('o', path) });
 
-/** Changes what the player reports when it is read. It sends no signal. */
+/** Changes what the player answers to a reading. The player sends no signal. */
 function changeSilently(player: ScriptedPlayer, properties: Properties): void {
   player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], ...properties };
 }
 
 /**
  * Starts a player, and lets it play for 3 s. The test moves the clock, but waits of at most 500 ms are real.
- * There is such a wait before each requested reading (`READ_PAUSE_MS` in player.ts). So no reading was
- * requested while `requestCount` stays the same.
+ * The backend makes such a short wait before each requested reading (`READ_PAUSE_MS` in player.ts). So the
+ * backend has requested no reading if `shortWaitCount` returns the same number as before.
  */
 async function startPlaying(t: TestContext, properties: Properties) {
   const manual = new ManualClock();
@@ -52,125 +52,125 @@ async function startPlaying(t: TestContext, properties: Properties) {
   });
   const readingCount = (): number =>
     player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
-  const untilAt = (seconds: number): Promise<unknown> =>
+  const untilPublished = (seconds: number): Promise<unknown> =>
     recorder.until(
       `the position is ${seconds} s`,
       'scripted',
       ({ position }) => position === seconds * SECOND_US,
     );
-  /** Moves the player to this position, where it stays. It sends no signal. */
+  /** From now on each reading finds the player at this position. The player sends no signal. */
   const moveTo = (seconds: number): void => changeSilently(player, { Position: microseconds(seconds) });
-  // The backend has read the player when it appeared. It reads the position again 3 s after playing began
-  // (`SETTLED_MS` in position.ts).
+  // The first reading was when the player appeared. The backend reads the position again 3 s after playing
+  // began (`SETTLED_MS` in position.ts).
   moveTo(3);
   changeSilently(player, { Volume: new Variant('d', 0.25) });
   manual.advance(3_000);
   // The new volume shows that the answer to the reading has been used.
   await recorder.until('the position is read after the start', 'scripted', ({ volume }) => volume === 0.25);
   assert.equal(readingCount(), 2);
-  const requestCount = (): number => shortWaits;
-  return { manual, backend, recorder, player, readingCount, requestCount, untilAt, moveTo };
+  const shortWaitCount = (): number => shortWaits;
+  return { manual, backend, recorder, player, readingCount, shortWaitCount, untilPublished, moveTo };
 }
 
 for (const name of ['Metadata', 'PlaybackStatus']) {
   test(`a signal with an unchanged ${name} causes a reading of the position`, async (t) => {
     const values: Properties = { Metadata: trackMetadata('One', 15), PlaybackStatus: PLAYING };
-    const { manual, player, untilAt, moveTo } = await startPlaying(t, values);
+    const { manual, player, untilPublished, moveTo } = await startPlaying(t, values);
     moveTo(1);
     manual.advance(12_000);
     // The track should have just ended. Without a signal, the position would be read a second later.
     player.announce({ [name]: values[name] as Variant });
-    await untilAt(1);
+    await untilPublished(1);
   });
 }
 
 test('a track that begins again is published at position 0, even if the last announced position was also 0', async (t) => {
   const Metadata = trackMetadata('One', 60);
-  const { manual, recorder, player, untilAt, moveTo } = await startPlaying(t, { Metadata });
-  // This reading shows the backend that the position of this player also moves without an announcement.
+  const { manual, recorder, player, untilPublished, moveTo } = await startPlaying(t, { Metadata });
+  // The reading of 20 s shows the backend that the position of this player moves without an announced jump.
   // Otherwise the backend would ignore the last reading below, which only repeats the announced position.
   moveTo(20);
   player.announce({ Metadata });
-  await untilAt(20);
+  await untilPublished(20);
   moveTo(0);
   player.announceSeek(0);
-  await untilAt(0);
-  const publishedBefore = recorder.positions.length;
+  await untilPublished(0);
+  const positionsBefore = recorder.positions.length;
   manual.advance(5_000);
   player.announce({ Metadata });
-  await until('the new beginning is published', () => recorder.positions.length > publishedBefore);
+  await until('the new beginning is published', () => recorder.positions.length > positionsBefore);
   assert.equal(recorder.record('scripted')?.position, 0);
 });
 
 // After `startPlaying`, 12 s of a track of 15 s are left. The backend reads the position a second after the
 // track's end (`END_SLACK_MS` in position.ts).
-test('the position is read once each time a track should have ended', async (t) => {
-  const { manual, readingCount, requestCount, untilAt, moveTo } = await startPlaying(t, {
+test('each time a track should have ended, the position is read exactly once', async (t) => {
+  const { manual, readingCount, shortWaitCount, untilPublished, moveTo } = await startPlaying(t, {
     Metadata: trackMetadata('One', 15),
   });
   moveTo(1);
   for (const round of [1, 2]) {
-    const before = readingCount();
-    const requestsBefore = requestCount();
+    const readingsBefore = readingCount();
+    const shortWaitsBefore = shortWaitCount();
     manual.advance(12_999);
-    assert.equal(requestCount(), requestsBefore, `round ${round} has not ended`);
+    assert.equal(shortWaitCount(), shortWaitsBefore, `no reading is requested yet in round ${round}`);
     manual.advance(1);
-    await until(`the position is read at the end of round ${round}`, () => readingCount() === before + 1);
-    await untilAt(1);
+    await until(`the position is read in round ${round}`, () => readingCount() === readingsBefore + 1);
+    await untilPublished(1);
     // At the end of these 2 s the position is 3 s again, and 12 s of the track are left.
     manual.advance(2_000);
   }
 });
 
-test('the position of a player that stops moving near the end of a track is read only once', async (t) => {
-  const { manual, readingCount, requestCount, untilAt, moveTo } = await startPlaying(t, {
+test('if the position stays near the end of a track, it is read only once after the track should have ended', async (t) => {
+  const { manual, readingCount, shortWaitCount, untilPublished, moveTo } = await startPlaying(t, {
     Metadata: trackMetadata('One', 15),
   });
   moveTo(14);
-  const before = readingCount();
+  const readingsBefore = readingCount();
   manual.advance(13_000);
-  await until('the position is read at the end', () => readingCount() === before + 1);
-  await untilAt(14);
+  await until('the position is read', () => readingCount() === readingsBefore + 1);
+  await untilPublished(14);
 
-  const requestsBefore = requestCount();
+  const shortWaitsBefore = shortWaitCount();
   for (let minute = 0; minute < 10; minute += 1) manual.advance(60_000);
-  assert.equal(requestCount(), requestsBefore);
+  assert.equal(shortWaitCount(), shortWaitsBefore, 'no further reading is requested');
 });
 
 /** After `startPlaying` and this time, a track of 240 s is at 224 s. */
 const NEARLY_WHOLE_TRACK_MS = 221_000;
-const TRACK_IDS: readonly (readonly [what: string, more: object])[] = [
+const TRACK_IDS: readonly (readonly [what: string, id: object])[] = [
   ['no id', {}],
   ['always the same id', trackId('/track')],
 ];
-for (const [what, more] of TRACK_IDS) {
-  test(`if tracks have ${what}, the next track is published at its beginning`, async (t) => {
-    const { manual, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 240, more) });
+for (const [what, id] of TRACK_IDS) {
+  test(`if tracks have ${what}, the next track is published with a position near 0`, async (t) => {
+    const { manual, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 240, id) });
     manual.advance(NEARLY_WHOLE_TRACK_MS);
     // From now on the player answers no reading. The answer to an earlier reading may still arrive after the
     // first signal, and bring back the old track. So the signal is repeated.
     player.hungInterface = PLAYER_INTERFACE;
-    const next = await until('the track is published', () => {
-      player.change({ Metadata: trackMetadata('Two', 180, more) });
+    const next = await until('the next track is published', () => {
+      player.change({ Metadata: trackMetadata('Two', 180, id) });
       const record = recorder.record('scripted');
       return record?.metadata?.['xesam:title'] === 'Two' && record;
     });
     assert.ok((next.position ?? 0) < SECOND_US, `the position is ${next.position}`);
   });
-  test(`if tracks have ${what}, the position of the next track is read, also if both are equally long`, async (t) => {
-    const { manual, player, untilAt, moveTo } = await startPlaying(t, {
-      Metadata: trackMetadata('One', 240, more),
+  test(`if tracks have ${what}, the position of the next track is read, even if both tracks are equally long`, async (t) => {
+    const { manual, player, untilPublished, moveTo } = await startPlaying(t, {
+      Metadata: trackMetadata('One', 240, id),
     });
     manual.advance(NEARLY_WHOLE_TRACK_MS);
     moveTo(1);
-    player.change({ Metadata: trackMetadata('Two', 240, more) });
-    await untilAt(1);
+    player.change({ Metadata: trackMetadata('Two', 240, id) });
+    await untilPublished(1);
   });
 }
 
 /**
- * `commandedIds` has the `track_id` of each of the three commands; undefined if the command has none. All
- * these values are accepted for a track without a usable id (`positionRefusalOf` in players/commands.ts).
+ * The test sends three commands with the ids of `commandedIds`; undefined means no id. For a track without a
+ * usable id, all these ids are accepted (`positionRefusalOf` in players/commands.ts).
  */
 type UnusableId = readonly [
   what: string,
@@ -180,16 +180,16 @@ type UnusableId = readonly [
 const UNUSABLE_IDS: readonly UnusableId[] = [
   ['no id', undefined, [undefined, '/', '']],
   ['an id that is no path', new Variant('s', 'spotify:track:1'), [undefined, 'spotify:track:1', '/']],
-  ['the id for no track', new Variant('o', NO_TRACK), [undefined, NO_TRACK, '/']],
+  ['the id that stands for no track', new Variant('o', NO_TRACK), [undefined, NO_TRACK, '/']],
 ];
 for (const [what, id, commandedIds] of UNUSABLE_IDS) {
-  test(`the position of a track with ${what} is set by seeking the difference`, async (t) => {
+  test(`the position of a track with ${what} is set by a seek from the present position`, async (t) => {
     const { backend, player, moveTo } = await startPlaying(t, {
       Metadata: trackMetadata('One', 60, id === undefined ? {} : { 'mpris:trackid': id }),
     });
     moveTo(20);
-    // The scripted player stays at 20 s, whatever it is commanded. The last position is beyond the end of
-    // the track. A seek to it would begin the next track, so the player seeks to the end, at 60 s.
+    // The scripted player stays at 20 s after each command. The last requested position, 90 s, is beyond the
+    // end of the track. A seek to 90 s would begin the next track, so the backend seeks to the end, at 60 s.
     for (const [index, seconds] of [50, 5, 90].entries()) {
       const command = { do: 'position', ...target, position: seconds * SECOND_US } as const;
       const commandedId = commandedIds[index];
@@ -204,7 +204,7 @@ for (const [what, id, commandedIds] of UNUSABLE_IDS) {
   });
 }
 
-test('before a position is set, the length of the track is read, and a position beyond it is refused', async (t) => {
+test('before a position is set, the length of the track is read, and a position beyond the end is refused', async (t) => {
   const id = trackId('/track/1');
   const { backend, player } = await startPlaying(t, { Metadata: trackMetadata('One', 60, id) });
   const setPosition = (seconds: number) =>
@@ -220,7 +220,7 @@ test('before a position is set, the length of the track is read, and a position 
   assert.deepEqual(calls, ['SetPosition /track/1 60000000', 'SetPosition /track/1 80000000']);
 });
 
-test('the track is read before its position is set, also if no signal announces the next track', async (t) => {
+test('before a position is set, the current track is read, so a track without an announcement is known, too', async (t) => {
   const { backend, player, recorder } = await startPlaying(t, {
     Metadata: trackMetadata('One', 60, trackId('/track/1')),
   });
@@ -234,8 +234,8 @@ test('the track is read before its position is set, also if no signal announces 
   );
 
   changeSilently(player, { Metadata: trackMetadata('Two', 60, trackId('/track/2')) });
-  // The first id is that of the earlier track. The other two ids stand for a track without a usable id, but
-  // the current track has a usable id.
+  // The first id is that of the earlier track. Clients may send the other two ids for a track without a
+  // usable id, but the current track has a usable id.
   for (const id of ['/track/1', '/', 'spotify:track:1'])
     assert.equal(faultOf(await setPosition(id)), 'other-track', id);
   await recorder.until(

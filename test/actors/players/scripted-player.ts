@@ -38,7 +38,7 @@ const PLAYER: Properties = {
   ...Object.fromEntries(CAPABILITIES.map((name) => [name, new Variant('b', true)])),
 };
 
-/** Metadata in a player's types: texts, lists of texts, and values with a type of their own. */
+/** A text gets D-Bus's type `s`, and a list of texts `as`. A `Variant` has its type already. */
 export function metadata(values: Readonly<Record<string, string | string[] | Variant>>): Variant {
   const typed = Object.entries(values).map(([key, value]) => {
     if (value instanceof Variant) return [key, value];
@@ -66,7 +66,7 @@ export class ScriptedPlayer {
 
   private constructor(bus: MessageBus) {
     this.#bus = bus;
-    // The bus may die after the end of the test.
+    // The bus may end before the player leaves. Without a listener, the error event would throw.
     bus.on('error', () => undefined);
     bus.addMethodHandler((message: Message) => this.#answer(message));
   }
@@ -81,8 +81,8 @@ export class ScriptedPlayer {
   }
 
   /**
-   * Connects a player that has this name on the bus. The properties of the interface Player are added to the
-   * usual ones, or replace them.
+   * Connects a player that has this name on the bus. `properties` belong to the interface Player. They are
+   * added to the usual properties, or replace them.
    */
   static async start(t: Ending, bus: Reachable, name = 'scripted', properties: Properties = {}) {
     const player = await ScriptedPlayer.connect(t, bus);
@@ -91,7 +91,7 @@ export class ScriptedPlayer {
     return player;
   }
 
-  /** Requests the name. Resolves with 1 if the player now owns the name, and with 2 if it must wait. */
+  /** Resolves with 1 if the player now owns the name, and with 2 if the player must wait for the name. */
   requestName(name: string): Promise<number> {
     return this.#bus.requestName(PLAYER_NAME_PREFIX + name, NO_FLAGS);
   }
@@ -100,18 +100,18 @@ export class ScriptedPlayer {
     await this.#bus.releaseName(PLAYER_NAME_PREFIX + name);
   }
 
-  /** Changes properties of the interface Player, and sends the signal. */
-  change(properties: Properties): void {
-    Object.assign(this.properties[PLAYER_INTERFACE] ?? {}, properties);
-    this.announce(properties);
+  /** Changes properties of the interface Player, and announces them. */
+  change(changed: Properties): void {
+    Object.assign(this.properties[PLAYER_INTERFACE] ?? {}, changed);
+    this.announce(changed);
   }
 
   /**
-   * Sends PropertiesChanged, but does not change `properties`. `invalidated` names properties whose new
-   * values the signal lacks.
+   * Sends the signal PropertiesChanged. The answers to GetAll and Get stay the same. `invalidated` names
+   * properties whose new values the signal lacks.
    */
-  announce(properties: Properties, invalidated: readonly string[] = [], iface = PLAYER_INTERFACE): void {
-    this.emit(PROPERTIES, 'PropertiesChanged', 'sa{sv}as', [iface, { ...properties }, [...invalidated]]);
+  announce(changed: Properties, invalidated: readonly string[] = [], iface = PLAYER_INTERFACE): void {
+    this.emit(PROPERTIES, 'PropertiesChanged', 'sa{sv}as', [iface, { ...changed }, [...invalidated]]);
   }
 
   announceSeek(positionUs: number): void {
@@ -174,8 +174,8 @@ export class ScriptedPlayer {
   }
 
   /**
-   * Sends the answer, if the bus is still connected. An exception from here would make dbus-next send an
-   * error on the same closed bus. That would throw where nothing can catch it.
+   * Sends the reply, unless the connection is closed. If this method threw then, dbus-next would send an
+   * error on the closed connection. The exception of that second attempt could be caught nowhere.
    */
   #reply(message: Message): void {
     try {

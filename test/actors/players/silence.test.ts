@@ -1,5 +1,5 @@
 // Tests how scripted players on a real bus are silenced: all players by one command, and all other players
-// when one player begins to play.
+// when one player begins to play (setting `exclusive`).
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -24,13 +24,13 @@ const CANNOT_PAUSE = { CanPause: new Variant('b', false) };
 const playbackCalls = ({ calls }: ScriptedPlayer): string =>
   calls.filter((call) => /^(?:Play|Pause|PlayPause|Stop)$/.test(call)).join();
 
-test('every player that plays is paused, or stopped if it cannot pause; the other players are left alone', async (t) => {
+test('the command to pause all players affects only those that play: it pauses them, or stops those that cannot pause', async (t) => {
   const { backend, start } = await startBackend(t);
   const playing = await start('playing', PLAYING);
   const radio = await start('radio', { ...PLAYING, ...CANNOT_PAUSE });
   const paused = await start('paused');
   const unannounced = await start('unannounced');
-  // This player plays now, and does not announce it.
+  // This player now plays, but no signal announces that.
   Object.assign(unannounced.properties[PLAYER_INTERFACE] ?? {}, PLAYING);
 
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
@@ -55,7 +55,7 @@ test('the command to pause all players fails if the bus is lost before the playe
   assert.equal(faultOf(await answering), 'unavailable');
 });
 
-test('the answer names the players that hang or refuse to pause, and they delay no other player', async (t) => {
+test('players that hang or refuse to pause do not delay the pause of the others, and the answer names such players', async (t) => {
   const { backend, start } = await startBackend(t, undefined, { callDeadlineMs: 1_000 });
   const hung = await start('hung', PLAYING);
   const refusing = await start('refusing', PLAYING);
@@ -73,7 +73,7 @@ test('the answer names the players that hang or refuse to pause, and they delay 
   );
 });
 
-/** Starts players that play, and then a backend that lets only one player play. */
+/** Starts players that play, and then a backend with the setting `exclusive`. */
 async function startExclusive(t: TestContext, ...names: readonly string[]) {
   const players: ScriptedPlayer[] = [];
   const { start, recorder } = await startBackend(
@@ -86,7 +86,7 @@ async function startExclusive(t: TestContext, ...names: readonly string[]) {
   return { players, start, recorder };
 }
 
-test('players that play already when the backend starts play on until another player begins to play', async (t) => {
+test('if players play already when the backend starts, they play on until another player begins to play', async (t) => {
   const { players, start, recorder } = await startExclusive(t, 'one', 'two');
   const [one, two] = players as [ScriptedPlayer, ScriptedPlayer];
   const quiet = await start('quiet');
@@ -106,7 +106,7 @@ test('players that play already when the backend starts play on until another pl
   assert.deepEqual([one, quiet].map(playbackCalls), ['Pause', '']);
 });
 
-test('if three players begin to play at once, only the last that is published as playing plays on', async (t) => {
+test('if three players begin to play at once, all are silenced except the last that is published as playing', async (t) => {
   const { start, recorder } = await startExclusive(t);
   const players = new Map<string, ScriptedPlayer>();
   for (const name of ['one', 'two', 'three']) players.set(name, await start(name));
@@ -117,10 +117,10 @@ test('if three players begin to play at once, only the last that is published as
     begun().filter((name) => playbackCalls(players.get(name) as ScriptedPlayer) !== '');
   await until('two players are paused', () => silenced().length === 2);
   // This player does not play. If there were a third pause, it would arrive while this player starts.
-  const lastStarted = await start('probe');
+  const probe = await start('probe');
   assert.equal(begun().length, 3);
   assert.deepEqual(silenced(), begun().slice(0, 2));
-  assert.equal(playbackCalls(lastStarted), '');
+  assert.equal(playbackCalls(probe), '');
 });
 
 test('if a player signals a pause while it is read, an older answer with `Playing` silences no other player', async (t) => {
@@ -140,7 +140,7 @@ test('if a player signals a pause while it is read, an older answer with `Playin
   two.answerHung({ ...two.properties[PLAYER_INTERFACE], ...PLAYING, Volume: new Variant('d', 0.6) });
   await recorder.until('the old reading is published', 'two', ({ volume }) => volume === 0.6);
   await recorder.until('the next reading is published', 'two', ({ volume }) => volume === 0.7);
-  // A pause would arrive while this player starts.
+  // A pause of `one` would arrive while this player starts.
   await start('probe');
   assert.equal(playbackCalls(one), '');
 
@@ -166,18 +166,18 @@ test('a player that signals that it plays, and then hangs, silences the others',
   await recorder.until('two plays', 'two', ({ playback_status: status }) => status === 'Playing');
   await until('two is being read', () => two.calls.includes(`GetAll ${PLAYER_INTERFACE}`, callsBefore));
   assert.equal(playbackCalls(one), '');
-  // The reading would fail at its deadline, too. The test does not wait for that.
+  // The reading fails now. Otherwise the test would have to wait for the deadline of the reading.
   two.refuseHung('org.freedesktop.DBus.Error.NoReply');
   await until('one is paused', () => playbackCalls(one) === 'Pause');
 });
 
-test('a second name of a player does not pause the player', async (t) => {
+test('a player that gets a second name while it plays is not paused', async (t) => {
   const { start, recorder } = await startExclusive(t);
   const player = await start('vlc.instance7', PLAYING);
   await player.requestName('vlc');
   await until('the player has its short name', () => recorder.names.join() === 'vlc');
   const other = await start('other', PLAYING);
-  // `other` causes this pause. If the second name caused another, it would arrive while `probe` starts.
+  // `other` causes this pause. A pause because of the second name would arrive while `probe` starts.
   await until('the player is paused', () => playbackCalls(player) !== '');
   await start('probe');
   assert.equal(playbackCalls(player), 'Pause');
@@ -219,7 +219,8 @@ test('a player that begins to play silences the others even while the start of t
 test('playerctld is not silenced, even if it is recognized only after it was published', async (t) => {
   const { bus, recorder, start } = await startBackend(t, undefined, { settings: { exclusive: true } });
   const repeater = await ScriptedPlayer.connect(t, bus);
-  // Only the answer about this interface shows that the player is playerctld (properties.ts).
+  // playerctld repeats other players. Only the answer about this interface shows that this player is
+  // playerctld (properties.ts).
   repeater.hungInterface = PLAYERCTLD_INTERFACE;
   Object.assign(repeater.properties[PLAYER_INTERFACE] ?? {}, PLAYING);
   await repeater.requestName('repeater');

@@ -1,4 +1,5 @@
-// Tests when the players backend reads, extrapolates and publishes, with scripted players on a real bus.
+// Tests at which moments the backend reads a player and publishes it, and how the backend reckons positions
+// between two readings (docs/players.md, "Positions"). Scripted players are on a real bus.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
@@ -17,22 +18,22 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 /** The position of a scripted player, unless a test sets another one (scripted-player.ts). */
 const START_US = 1_000_000;
 
-test('positions are sent only when they cannot be extrapolated', async (t) => {
+test('positions are published only when clients cannot reckon them', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const player = await start();
   // No signal announces this volume. The command causes a second reading, which brings the volume. Both
   // readings have the same position, so no position may be published.
   Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', 0.8) });
   assert.equal(faultOf(await backend.handle({ do: 'next', player: busNameOf('scripted') })), 'none');
-  await recorder.until('the change is read', 'scripted', ({ volume }) => volume === 0.8);
+  await recorder.until('the second reading is published', 'scripted', ({ volume }) => volume === 0.8);
   assert.deepEqual(recorder.positions, []);
 
   player.announceSeek(30_000_000);
-  await until('the jump is sent', () => recorder.positions.at(-1)?.position === 30_000_000);
+  await until('the jump is published', () => recorder.positions.at(-1)?.position === 30_000_000);
 
   player.change({ PlaybackStatus: new Variant('s', 'Playing'), Position: new Variant('x', 31_000_000n) });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
-  await until('the position where playing begins is sent', () => recorder.positions.length === 2);
+  await until('the position where playing begins is published', () => recorder.positions.length === 2);
 
   player.change({ Volume: new Variant('d', 0.3) });
   const record = await recorder.until('the volume is published', 'scripted', ({ volume }) => volume === 0.3);
@@ -41,13 +42,13 @@ test('positions are sent only when they cannot be extrapolated', async (t) => {
   assert.equal(recorder.positions.length, 2);
 
   player.change({ PlaybackStatus: new Variant('s', 'Paused'), Position: new Variant('x', 50_000_000n) });
-  await until('the position of the pause is sent', () => recorder.positions.length === 3);
+  await until('the position of the pause is published', () => recorder.positions.length === 3);
   assert.equal(recorder.record('scripted')?.position, 50_000_000);
 });
 
-test('the position is read again 3 s after playing began, because the first reading may be 2 s ahead', async (t) => {
+test('the position is read again 3 s after playing began, because the first position may be ahead of the sound', async (t) => {
   const manual = new ManualClock();
-  // The test moves only the timer of the second reading (`SETTLED_MS` in position.ts).
+  // Only the timer of the second reading is on the manual clock (`SETTLED_MS` in position.ts).
   const after: Clock['after'] = (ms, callback) => {
     const isOfSecondReading = ms > 2_000 && ms <= 3_000;
     return (isOfSecondReading ? manual : systemClock).after(ms, callback);
@@ -62,18 +63,18 @@ test('the position is read again 3 s after playing began, because the first read
   assert.equal(manual.timers, 0, 'a paused player is not read again');
 
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
-  await until('the first position is sent', () => recorder.positions.length === 1);
+  await until('the first position is published', () => recorder.positions.length === 1);
   await until('the timer of the second reading is set', () => manual.timers === 1);
 
   manual.advance(3_000);
-  await until('the second position is sent', () => recorder.positions.length === 2);
+  await until('the second position is published', () => recorder.positions.length === 2);
   assert.equal(recorder.record('scripted')?.position, readUs);
   assert.equal(manual.timers, 0, 'there is no third reading');
 });
 
 test('if a player plays but repeats the position that it has announced, no jump back is published', async (t) => {
   const manual = new ManualClock();
-  // The test moves the timer of the second reading (`SETTLED_MS` in position.ts). Shorter waits are real.
+  // The second reading (`SETTLED_MS` in position.ts) is on the manual clock. Waits of up to 500 ms are real.
   const after: Clock['after'] = (ms, callback) => (ms <= 500 ? systemClock : manual).after(ms, callback);
   const monotonic = () => systemClock.monotonic() + manual.monotonic();
   const { backend, recorder, start } = await startBackend(t, undefined, {
@@ -85,7 +86,10 @@ test('if a player plays but repeats the position that it has announced, no jump 
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
   // One other timer is set while a player plays: it checks the date (`CLOCK_CHECK_MS` in player.ts).
   await until('the timer of the second reading is set', () => manual.timers > 1);
-  /** Waits for the reading after `cause`. No signal announces the volume, so only a reading brings it. */
+  /**
+   * Calls `cause`, and waits until a reading is published. No signal announces the volume, so only a reading
+   * brings the volume.
+   */
   const nextReading = async (volume: number, cause: () => unknown): Promise<void> => {
     Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', volume) });
     await cause();
@@ -93,14 +97,14 @@ test('if a player plays but repeats the position that it has announced, no jump 
   };
   // When this reading is published, the position where playing began has been published, too.
   await nextReading(0.1, () => backend.handle({ do: 'volume', player: busNameOf('scripted'), volume: 0.1 }));
-  const publishedBefore = recorder.positions.length;
+  const positionsBefore = recorder.positions.length;
 
   await nextReading(0.2, () => manual.advance(3_000));
   await nextReading(0.3, () => backend.handle({ do: 'loop', player: busNameOf('scripted'), loop: 'Track' }));
-  assert.equal(recorder.positions.length, publishedBefore);
+  assert.equal(recorder.positions.length, positionsBefore);
 
   player.change({ PlaybackStatus: new Variant('s', 'Paused') });
-  await until('the position of the pause is sent', () => recorder.positions.length > publishedBefore);
+  await until('the position of the pause is published', () => recorder.positions.length > positionsBefore);
 });
 
 test('the start of the backend waits a second for a player that hangs, and no longer', async (t) => {
@@ -120,7 +124,7 @@ test('the start of the backend waits a second for a player that hangs, and no lo
 test('while a player plays, a jump of the date is noticed within 30 s, and only the record is published again', async (t) => {
   const manual = new ManualClock();
   let dateShiftMs = 0;
-  // The test moves only the timer that checks the date every 30 s. Shorter waits are real.
+  // Only the timer that checks the date every 30 s is on the manual clock. Shorter waits are real.
   const after: Clock['after'] = (ms, callback) => (ms < 30_000 ? systemClock : manual).after(ms, callback);
   const clock: Clock = { ...manual, date: () => manual.date() + dateShiftMs, after };
   const { recorder, start } = await startBackend(t, undefined, { clock });
@@ -128,7 +132,7 @@ test('while a player plays, a jump of the date is noticed within 30 s, and only 
   const updatedAt = (): string | undefined => recorder.record('scripted')?.position_updated_at;
   const firstUpdate = updatedAt();
   manual.advance(30_000);
-  assert.equal(updatedAt(), firstUpdate, 'the position can still be extrapolated from the record');
+  assert.equal(updatedAt(), firstUpdate, 'clients can still reckon the position from the record');
 
   dateShiftMs = 1e11;
   manual.advance(29_999);
@@ -149,10 +153,10 @@ test('while a player plays, a jump of the date is noticed within 30 s, and only 
   assert.equal(manual.timers, 0, 'no timer runs while nothing plays');
 });
 
-test('a change of track is one event', async (t) => {
+test('the signals of a new track cause only one event', async (t) => {
   const manual = new ManualClock();
-  // The test moves two timers of player.ts: one gathers changes (50 ms), and the other is the pause before
-  // the next reading (100 ms).
+  // Two timers of player.ts are on the manual clock: one gathers changes (50 ms), and the other is the pause
+  // before the next reading (100 ms).
   const after: Clock['after'] = (ms, callback) => (ms <= 100 ? manual : systemClock).after(ms, callback);
   const clock = { ...systemClock, monotonic: manual.monotonic, after };
   const { bus, backend, recorder } = await startBackend(t, undefined, { clock });
@@ -162,9 +166,9 @@ test('a change of track is one event', async (t) => {
     return recorder.record('scripted') !== undefined;
   });
 
-  // When the changes come, no reading may be under way, because a change during a reading causes another
-  // reading. The first command causes a reading. The player answers in order, so this reading has ended when
-  // the second command has its answer.
+  // The test waits until no reading is under way, because a change during a reading causes another reading.
+  // The first command causes a reading. The player answers in order, so this reading has ended when the
+  // second command has its answer.
   const next = () => backend.handle({ do: 'next', player: busNameOf('scripted') });
   assert.equal(faultOf(await next()), 'none');
   manual.advance(100);
@@ -185,12 +189,12 @@ test('a change of track is one event', async (t) => {
   assert.equal(recorder.record('scripted')?.volume, 0.4);
 });
 
-test('an extrapolated position continues without a jump when the rate changes and at a pause', async (t) => {
+test('a reckoned position continues without a jump at a change of the rate and at a pause', async (t) => {
   const manual = new ManualClock();
   const clock = { ...systemClock, monotonic: manual.monotonic };
   const { recorder, start } = await startBackend(t, undefined, { clock });
   const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
-  // From now on the position can come only from extrapolation.
+  // From now on no reading brings a position, so each published position is reckoned.
   player.misbehaviours.set('GetAll', 'hang');
   manual.advance(10_000);
   const atChangeUs = START_US + 10_000_000;
@@ -226,7 +230,7 @@ test('a player that changes while it is read is read again, because either the a
   await recorder.until('the last state is published', 'scripted', isLast);
 });
 
-test('a burst of 20 000 changes costs few events; its last state and the changes of other players are published', async (t) => {
+test('20 000 quick changes of a player cause few events, but its last state is published, and so are changes of other players', async (t) => {
   const { recorder, start } = await startBackend(t);
   const flooder = await start('flooder');
   const other = await start('other');
@@ -247,7 +251,7 @@ test('a burst of 20 000 changes costs few events; its last state and the changes
 
   // In each second at most 200 signals are applied (player-signals.ts), and the player is read once. Changes
   // are gathered for 50 ms (player.ts), so a player is published at most 20 times in a second. The bounds
-  // leave time for a slow machine.
+  // below are so high because the changes take several seconds on a slow machine.
   const events = recorder.published.length - publishedBefore;
   assert.ok(events < 400, `${events} events`);
   const readingCount = flooder.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;

@@ -1,6 +1,6 @@
-// Tests covers from the web by https. The certificate of the server must be for the name in the URL, and a
-// known authority must have signed the certificate. Node.js reads the authorities only when a process
-// starts, so a process of its own fetches the covers.
+// Tests covers that are fetched by https. The certificate of the server must be for the name in the URL, and
+// a known authority must have signed the certificate. Node.js reads the authorities only when a process
+// starts, so each test fetches the covers in a new process.
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
@@ -25,8 +25,8 @@ openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /C
 const MODULES = new URL('../../../src/', import.meta.url).href;
 
 /**
- * A program whose arguments are URLs. It prints the type of the cover at each URL. Every name leads to
- * 127.0.0.1, which counts as public here.
+ * The arguments of the program are URLs. The program prints a JSON list: for each URL the type of its cover,
+ * or null if there is no cover. Every name leads to 127.0.0.1, which counts as public here.
  */
 const FETCH_PROGRAM = `
 import { systemClock } from '${MODULES}host/clock.js';
@@ -42,7 +42,7 @@ async function startSecureWeb(t: TestContext) {
   execFileSync('sh', ['-euc', MAKE_CERTIFICATE], { cwd: folder, stdio: 'ignore' });
   const key = readFileSync(join(folder, 'key.pem'));
   const cert = readFileSync(join(folder, 'cert.pem'));
-  /** The server name of each request; null if the connection has none. */
+  /** For each request, the server name (SNI) of its connection; null if the connection has none. */
   const serverNames: (string | null)[] = [];
   const server = createServer({ key, cert }, ({ socket, url }, response) => {
     const hasName = 'servername' in socket && typeof socket.servername === 'string';
@@ -56,7 +56,7 @@ async function startSecureWeb(t: TestContext) {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  /** Resolves with the type of each cover, or with null. A place is a host and a path. */
+  /** Resolves with the list that `FETCH_PROGRAM` prints. A place is a host and a path. */
   const fetchCovers = async (env: Readonly<Record<string, string>>, ...places: readonly string[]) => {
     const urls = places.map((place) => {
       const url = new URL(`https://${place}`);
@@ -71,17 +71,17 @@ async function startSecureWeb(t: TestContext) {
   return { fetchCovers, serverNames, trustingEnv };
 }
 
-test('a cover by https comes from the address that was checked, if the certificate is for the name in the URL', async (t) => {
+test('a cover is fetched by https from the address that was checked, but only if the certificate is for the name in the URL', async (t) => {
   const { fetchCovers, serverNames, trustingEnv } = await startSecureWeb(t);
   const places = ['covers.example/', 'covers.example/moved', 'other.example/', '127.0.0.1/'];
   const covers = await fetchCovers(trustingEnv, ...places);
   assert.deepEqual(covers, ['image/png', 'image/png', null, null]);
   // The first cover needs one request, and the moved one needs two.
   const expected = Array(3).fill('covers.example');
-  assert.deepEqual(serverNames, expected, 'a server with another name gets no request');
+  assert.deepEqual(serverNames, expected, 'no request is sent if the certificate is for another name');
 });
 
-test('a cover by https does not come from a server without a trusted certificate', async (t) => {
+test('a cover is not fetched by https from a server without a trusted certificate', async (t) => {
   const { fetchCovers, serverNames } = await startSecureWeb(t);
   const envWithoutAuthority = {};
   assert.deepEqual(await fetchCovers(envWithoutAuthority, 'covers.example/'), [null]);

@@ -17,8 +17,8 @@ import { until } from '../../until.js';
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const MAX_BYTES = 8 << 20;
 
-/** Starts a web server at 127.0.0.1, which counts as public here. Every name leads to it. */
-async function startWeb(t: TestContext, answer: RequestListener, more: Partial<WebAccess> = {}) {
+/** Starts a web server at 127.0.0.1. By default every name leads to this address, which counts as public. */
+async function startWeb(t: TestContext, answer: RequestListener, overrides: Partial<WebAccess> = {}) {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
@@ -30,7 +30,7 @@ async function startWeb(t: TestContext, answer: RequestListener, more: Partial<W
     isPublic: (address) => address === '127.0.0.1',
     addressesOf: async () => ['127.0.0.1'],
     isAllowedPort: () => true,
-    ...more,
+    ...overrides,
   };
   // This clock stands still, so that no deadline passes on a busy machine.
   const fetch = (path = '/', host = 'covers.example', clock: Clock = new ManualClock()) =>
@@ -38,7 +38,7 @@ async function startWeb(t: TestContext, answer: RequestListener, more: Partial<W
   return { fetch, port };
 }
 
-test('an image is fetched whole from the address that was checked, with the name from the URL in the header Host', async (t) => {
+test('an image is fetched whole from the address that was checked, and the header Host has the name from the URL', async (t) => {
   let host: string | undefined;
   const image = Buffer.concat([PNG, Buffer.alloc(MAX_BYTES - PNG.length)]);
   const { fetch, port } = await startWeb(t, (request, response) => {
@@ -54,7 +54,7 @@ test('an image is fetched whole from the address that was checked, with the name
 });
 
 const FAILURES: readonly (readonly [what: string, answer: RequestListener])[] = [
-  ['another status', (_, response) => response.writeHead(404).end(PNG)],
+  ['the status 404', (_, response) => response.writeHead(404).end(PNG)],
   ['a drawing, which may contain scripts', (_, response) => response.end('<svg onload="alert(1)"/>')],
   ['nothing', (_, response) => response.end()],
   ['more than 8 MiB', (_, response) => response.end(Buffer.concat([PNG, Buffer.alloc(MAX_BYTES)]))],
@@ -62,8 +62,8 @@ const FAILURES: readonly (readonly [what: string, answer: RequestListener])[] = 
     'only a part of the image',
     (_, response) => response.writeHead(200, { 'Content-Length': 99 }).write(PNG, () => response.destroy()),
   ],
-  ['a redirect without an address', (_, response) => response.writeHead(302).end()],
-  ['a redirect to no address', (_, response) => response.writeHead(302, { Location: 'http://[' }).end()],
+  ['a redirect without a Location', (_, response) => response.writeHead(302).end()],
+  ['a redirect to an invalid URL', (_, response) => response.writeHead(302, { Location: 'http://[' }).end()],
   ['a redirect to a file', (_, response) => response.writeHead(302, { Location: 'file:///etc' }).end()],
   ['bytes that are no HTTP', (_, response) => response.socket?.end('hello')],
 ];
@@ -114,7 +114,7 @@ test('an image is fetched only if every address of the name is public, also afte
   assert.ok(await fetch('/public.example', 'public.example'));
 });
 
-test('a name is looked up once: its address cannot change between the check and the fetch', async (t) => {
+test('a name is looked up only once, so its address cannot change between the check and the fetch', async (t) => {
   let lookups = 0;
   const { fetch } = await startWeb(t, (_, response) => response.end(PNG), {
     addressesOf: async () => {
@@ -128,7 +128,7 @@ test('a name is looked up once: its address cannot change between the check and 
 });
 
 /**
- * `authority` is the host, with the user and the password that stand before it in the URL. In a parsed URL
+ * `authority` is the host, and before the host the user and the password, if there are any. In a parsed URL
  * the port 80 is ''. The web server of the test has another port.
  */
 const REFUSED_URLS: readonly (readonly [
@@ -202,7 +202,7 @@ test('after 5 s the fetch gives up if a name server does not answer', async (t) 
 
 const COVER_URL = 'https://covers.example/1';
 const imageOf = (tag: string) => ({ tag, type: 'image/png', bytes: Uint8Array.from(PNG) });
-/** The address to which the answer redirects the client; '' if it does not. */
+/** The address to which the answer redirects the client; '' if the answer is no redirect. */
 const locationOf = (answer: Answer): string => {
   const cover = answer.ok ? answer.value.cover : undefined;
   return typeof cover === 'object' && 'location' in cover ? cover.location : '';
@@ -212,17 +212,17 @@ const factsNaming = (url: string) =>
   withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
 
 /**
- * `read` reads the cover of a player that names `url`. `cachedTag`: the tag of the image that the client has.
+ * `read` reads the cover of a player that names `url`. `cachedTag`: the tag of the gateway's cached cover.
  */
 function readerWith(fetch: FetchCover, clock = new ManualClock()) {
-  const call = () => Promise.reject(new Error('the player is called'));
+  const call = () => Promise.reject(new Error('the player must not be called'));
   const reader = new CoverReader({ call }, clock, fetch);
   const read = (url: string, cachedTag?: string) =>
     reader.answer({ owner: ':1.7', facts: factsNaming(url) }, cachedTag);
   return { read, clock };
 }
 
-test('an address is not fetched again for a minute if the fetch has failed, or if the client has the image', async () => {
+test('an address is not fetched again for a minute if the fetch has failed, or if the gateway has the image', async () => {
   const requests: string[] = [];
   const { read, clock } = readerWith(async (url) => {
     requests.push(url);
@@ -232,20 +232,20 @@ test('an address is not fetched again for a minute if the fetch has failed, or i
   assert.deepEqual(await read(COVER_URL, 'a'), { ok: true, value: { cover: 'unchanged' } });
   assert.equal(locationOf(await read(`${COVER_URL}/bad`, 'a')), `${COVER_URL}/bad`);
   assert.equal(locationOf(await read(`${COVER_URL}/bad`, 'a')), `${COVER_URL}/bad`);
-  assert.equal(requests.length, 2, 'the image and the failure');
+  assert.equal(requests.length, 2, 'one fetch of the image, and one that failed');
 
   assert.deepEqual(await read(COVER_URL, 'another'), { ok: true, value: { cover: imageOf('a') } });
-  assert.equal(requests.length, 3, 'a client that has another image');
+  assert.equal(requests.length, 3, 'the gateway has another image');
 
   clock.advance(60_000);
   assert.deepEqual(await read(COVER_URL, 'a'), { ok: true, value: { cover: 'unchanged' } });
   assert.equal(requests.length, 4, 'a minute later');
 });
 
-/** The number of covers that are fetched at a time (cover.ts). */
+/** At most this number of covers are fetched at a time (cover.ts). */
 const FETCHES_MAX = 4;
 
-test('four covers are fetched at a time; further clients are redirected to the web', async () => {
+test('at most four covers are fetched at a time; a client that requests another one is redirected to the web', async () => {
   const finishers: (() => void)[] = [];
   const { read } = readerWith((url) => new Promise((resolve) => finishers.push(() => resolve(imageOf(url)))));
   const urls = [1, 2, 3, 4].map((number) => `${COVER_URL}${number}`);
@@ -263,10 +263,10 @@ test('four covers are fetched at a time; further clients are redirected to the w
   assert.deepEqual(await later, { ok: true, value: { cover: imageOf(COVER_URL) } });
 });
 
-test('a fetch that throws no longer counts among the fetches under way', async () => {
+test('a fetch that has ended with an exception does not count as under way', async () => {
   let mustThrow = true;
   const { read } = readerWith(async () => {
-    if (mustThrow) throw new Error('the part that fetches cannot be loaded');
+    if (mustThrow) throw new Error('the module that fetches cannot be loaded');
     return imageOf('a');
   });
   for (let attempt = 0; attempt <= FETCHES_MAX; attempt += 1)
@@ -275,7 +275,7 @@ test('a fetch that throws no longer counts among the fetches under way', async (
   assert.deepEqual(await read(COVER_URL), { ok: true, value: { cover: imageOf('a') } });
 });
 
-/** The addresses of the node. Their networks make 198.41.0.9 and 2a02:8070:1:2::99 private. */
+/** The node's addresses. 198.41.0.9 and 2a02:8070:1:2::99 are in the same networks, so they are private. */
 const OWN_NETWORKS = ['192.168.1.20/24', '198.41.0.5/24', '2a02:8070:1:2:3:4:5:6/64', 'fe80::1/64'];
 
 /** An address such as `64:ff9b::808:808` stands for the IPv4 address in its last 32 bits, here 8.8.8.8. */
@@ -284,7 +284,7 @@ const PUBLIC_ADDRESSES =
   '193.0.0.1 198.17.0.1 198.20.0.1 198.41.1.5 223.255.255.255 2a00:1450:4001:800::2004 ' +
   '2606:4700::1111 2001:4860:4860::8888 2a02:8070:2:2::1 64:ff9b::808:808 64:ff9b::8.8.8.8 ' +
   '0064:ff9b:0:0:0:0:0808:0808';
-const PRIVATE_OR_WRONG_ADDRESSES =
+const NON_PUBLIC_ADDRESSES =
   '0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 ' +
   '169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.8 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 ' +
   '198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 ' +
@@ -296,7 +296,7 @@ const PRIVATE_OR_WRONG_ADDRESSES =
 for (const [title, addresses, expected] of [
   ['an address on the internet is public', PUBLIC_ADDRESSES, true],
   // The blank at the end adds an empty address.
-  ['a private, special or wrong address is not public', `${PRIVATE_OR_WRONG_ADDRESSES} `, false],
+  ['a private, special or invalid address is not public', `${NON_PUBLIC_ADDRESSES} `, false],
 ] as const) {
   test(title, () => {
     for (const address of addresses.split(' '))
@@ -304,5 +304,5 @@ for (const [title, addresses, expected] of [
   });
 }
 
-test('an address that shares its first 48 bits with the node is not public, however narrow the network of the node is', () =>
+test('an address with the same first 48 bits as an address of the node is not public, even if the network of the node is smaller', () =>
   assert.equal(isPublic('2a00:1:2:44::1', ['2a00:1:2:3::5/128']), false));

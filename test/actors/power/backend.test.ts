@@ -1,4 +1,5 @@
-// Tests the power backend over a real socket to a scripted logind: each answer of logind, and what follows.
+// Tests what the power backend answers and publishes after each answer of logind. The logind is scripted, and
+// has a real socket.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -13,7 +14,7 @@ const BOTH = { poweroff: true, reboot: true };
 const NO_ANSWER = { silent: true } as const;
 const ERRORS = 'org.freedesktop.DBus.Error';
 
-/** Starts the backend on a scripted logind, and waits until it is up. */
+/** Starts a scripted logind and the backend, and waits until the backend is up. */
 async function startPower(t: TestContext, firstScript: LogindScript = {}, capabilities = BOTH) {
   let script = firstScript;
   const bus = await scriptedLogind(t, () => script);
@@ -38,7 +39,7 @@ const recordOrFault = (answer: Answer): unknown =>
   answer.ok ? JSON.parse(answer.value.text ?? 'null') : answer.error.fault;
 
 const ODD_ERROR = { error: 'org.example.Odd', text: 'odd' };
-/** logind's answer to `CanReboot` if polkit is missing, and to `Reboot` if polkit forbids it. */
+/** logind's answer to `CanReboot` if polkit is missing, and to `Reboot` if polkit forbids the reboot. */
 const DENIED = { error: `${ERRORS}.AccessDenied` };
 const BUS_ENDS = { gone: true } as const;
 const NEITHER_ALLOWED = { reboot: false, power_off: false };
@@ -91,47 +92,48 @@ type Refusal = readonly [what: string, script: LogindScript, fault: FaultCode, d
 /** Process 42 has every lock (logind-script.ts). */
 const lock = ({ who = 'a', why = 'b', mode = 'block', what = 'shutdown' }): LockRow => [what, who, why, mode];
 /** A refusal names five locks, and counts the others (`NAMED_MAX_INHIBITORS` in power/backend.ts). */
-const MANY = Array.from({ length: 7 }, (_, i) => lock({ who: `who${i}` }));
-const APT = lock({ who: 'apt', why: 'half-way', what: 'sleep:shutdown' });
+const MANY_LOCKS = Array.from({ length: 7 }, (_, i) => lock({ who: `who${i}` }));
+const APT_LOCK = lock({ who: 'apt', why: 'half-way', what: 'sleep:shutdown' });
 /** A refusal quotes 200 characters of this name (`QUOTED_MAX_CHARACTERS` in power/backend.ts). */
 const LONG_LOCK = lock({ who: 'x'.repeat(5000), why: 'line\nbreak' });
-const PASSWORD = { error: `${ERRORS}.InteractiveAuthorizationRequired` };
+const PASSWORD_NEEDED = { error: `${ERRORS}.InteractiveAuthorizationRequired` };
 const BUSY = { error: 'org.freedesktop.login1.OperationInProgress', text: 'busy' };
 const LOCKED = { error: 'org.freedesktop.login1.BlockedByInhibitorLock' };
 const SHUTTING_DOWN = { error: 'org.freedesktop.systemd1.ShuttingDown' };
 
+/** logind's first answer is to the question `CanReboot`. The answer after `then` is to the order `Reboot`. */
 const REFUSALS: readonly Refusal[] = [
   ['challenge', { can: 'challenge' }, 'not-granted', /login1\.reboot, .*login1\.reboot-multiple-sessions/],
   ['no', { can: 'no' }, 'not-granted', /"no"/],
   ['na', { can: 'na' }, 'not-granted', /this machine cannot/],
   [
     'challenge, while a program blocks it',
-    { can: 'challenge', locks: [APT] },
+    { can: 'challenge', locks: [APT_LOCK] },
     'inhibited',
     /"apt" \(process 42\): "half-way"/,
   ],
-  // Before systemd 257, logind ignores locks of the service's own user, and answers `yes`.
+  // Before systemd 257, logind ignores locks of the daemon's own user, and answers `yes`.
   [
-    "yes, though the service's own user blocks it",
+    "yes, though a lock of the daemon's own user blocks it",
     { locks: [lock({ who: 'upgrade' })] },
     'inhibited',
     /"upgrade"/,
   ],
-  // logind answers `yes` to the lock's own user and to root.
+  // logind ignores a weak lock if the caller is root or the user of the lock, and answers `yes`.
   [
     'yes, though a weak lock blocks it',
     { locks: [lock({ who: 'a', mode: 'block-weak' })] },
     'inhibited',
     /"a"/,
   ],
-  ['yes, though many programs block it', { locks: MANY }, 'inhibited', /"who4".*and 2 more$/],
+  ['yes, though many programs block it', { locks: MANY_LOCKS }, 'inhibited', /"who4".*and 2 more$/],
   [
     'yes, though a lock with a long name blocks it',
     { locks: [LONG_LOCK] },
     'inhibited',
     /x{200}\.\.\." .*"line\\nbreak"$/,
   ],
-  ['yes, then that it needs a password', { order: PASSWORD }, 'not-granted', /Interactive/],
+  ['yes, then that it needs a password', { order: PASSWORD_NEEDED }, 'not-granted', /Interactive/],
   ['yes, then that it is denied', { order: DENIED }, 'not-granted', /AccessDenied/],
   ['yes, then that a shutdown is under way', { order: BUSY }, 'in-progress', /busy/],
   ['yes, then that a program has taken a lock', { order: LOCKED }, 'inhibited', /Blocked/],
@@ -178,7 +180,7 @@ for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'Pow
   });
 }
 
-test('only the first of several requests at once is carried out, and a refused request does not block a later one', async (t) => {
+test('only the first of several simultaneous requests is carried out, and an earlier refusal does not block it', async (t) => {
   const { backend, setScript, called, recorder } = await startPower(t, { can: 'challenge' });
   assert.equal((await backend.handle({ do: 'reboot' })).ok, false);
 
@@ -199,7 +201,7 @@ const POWERS_OFF = { shutdownUnit: 'poweroff.target' };
 /**
  * In each row systemd begins to start a unit while the order to power off has no answer yet. If the unit is
  * poweroff.target, this proves that logind has accepted the order, unless logind or systemd then answers with
- * an error. NO_REPLY comes from the bus.
+ * an error. The error NO_REPLY does not count, because the bus sends it.
  */
 const RACES: readonly (readonly [what: string, script: LogindScript, expected: FaultCode | 'none'])[] = [
   ['a reboot, and the power-off is refused', { ...REBOOTS, order: BUSY }, 'in-progress'],
@@ -224,11 +226,11 @@ for (const [what, script, expected] of RACES) {
   });
 }
 
-test('actions that systemd began before the request are ignored', async (t) => {
+test('a reboot that systemd began before an order is no proof that logind has accepted the order', async (t) => {
   const { backend, recorder, setScript } = await startPower(t, { ...REBOOTS, order: BUSY });
   await backend.handle({ do: 'reboot' });
 
-  // reboot.target was started before this order, so it does not prove that logind has accepted the order.
+  // systemd starts no unit during this second order.
   setScript({ order: BUS_ENDS });
   assert.equal(recordOrFault(await backend.handle({ do: 'reboot' })), 'unavailable');
   assert.deepEqual(publishedActions(recorder), []);

@@ -1,5 +1,5 @@
-// A scripted logind, with answers that a real one cannot be made to give at will. The real logind is tested
-// by the scenarios of test/node.
+// A scripted logind, with answers that a real one cannot be made to give at will. The scenarios of test/node
+// use a real logind.
 
 import type { TestContext } from 'node:test';
 import {
@@ -12,7 +12,7 @@ import {
   signal,
 } from '../bus/scripted-bus.js';
 
-/** These come instead of an answer: an error, nothing, or the end of the connection. */
+/** An error, silence, or the end of the connection takes the place of an answer. */
 export type Failure =
   | { readonly error: string; readonly text?: string }
   | { readonly silent: true }
@@ -27,7 +27,7 @@ export interface LogindScript {
   readonly locks?: readonly LockRow[] | Failure;
   /** After an order to reboot or power off, systemd begins to start this unit before logind answers. */
   readonly shutdownUnit?: string;
-  /** The answer to Reboot and PowerOff. */
+  /** The answer to Reboot and PowerOff; `accepted` by default. */
   readonly order?: 'accepted' | Failure;
 }
 
@@ -42,12 +42,12 @@ function isFailure(value: unknown): value is Failure {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function answerBytes({ serial, text: call }: ReceivedCall, script: LogindScript): Buffer | Failure {
-  if (call.includes('AddMatch')) return reply(serial);
-  if (call.includes('GetNameOwner')) return reply(serial, 's', OWNER);
+function answerBytes({ serial, text }: ReceivedCall, script: LogindScript): Buffer | Failure {
+  if (text.includes('AddMatch')) return reply(serial);
+  if (text.includes('GetNameOwner')) return reply(serial, 's', OWNER);
   const { can = 'yes', locks = [], order = 'accepted' } = script;
-  if (/CanReboot|CanPowerOff/.test(call)) return isFailure(can) ? can : reply(serial, 's', can);
-  if (call.includes('ListInhibitors')) {
+  if (/CanReboot|CanPowerOff/.test(text)) return isFailure(can) ? can : reply(serial, 's', can);
+  if (text.includes('ListInhibitors')) {
     if (isFailure(locks)) return locks;
     const rows = locks.map((lock) => [...lock, USER_ID, PROCESS_ID]);
     return reply(serial, 'a(ssssuu)', rows);
@@ -78,10 +78,10 @@ export function scriptedLogind(t: TestContext, script: () => LogindScript) {
   return scriptedBus(() => ({ call }), t);
 }
 
-/** Names of the methods that were called, in order. */
+/** The names of logind's methods that were called, in order. */
 export function methodsCalled({ received }: Pick<ScriptedBus, 'received'>): readonly string[] {
-  return received.flatMap(({ text: call }) => {
-    const method = /\b(CanReboot|CanPowerOff|ListInhibitors|Reboot|PowerOff)\b/.exec(call)?.[1];
+  return received.flatMap(({ text }) => {
+    const method = /\b(CanReboot|CanPowerOff|ListInhibitors|Reboot|PowerOff)\b/.exec(text)?.[1];
     return method === undefined ? [] : [method];
   });
 }

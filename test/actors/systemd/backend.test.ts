@@ -1,5 +1,6 @@
-// Tests which units are watched, and which of them a command may name. Also tests the backend over a
-// scripted manager, from the manager's signals to the published records.
+// Tests which units are watched, and which of them a command may name. Also tests the backend with a scripted
+// systemd manager, from the manager's signals to the published records. Internal units are units of the
+// upgrade backend, and clients must not see them.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -61,10 +62,10 @@ test("if a unit gets the name of an internal unit as an alias, the unit's record
   assert.equal(await readLog(), 'No system unit "x.service" is configured');
 });
 
-/** These are more names than a connection may have calls at once (256, as in scripted-manager.ts). */
+/** A connection may have at most 256 calls at once (scripted-manager.ts). This list has more names. */
 const MANY_NAMES = Array.from({ length: 300 }, (_, index) => `unit-${index}.service`);
 
-test('the backend is up only once systemd agrees to send signals, and then with the records of all 300 units', async (t) => {
+test('the backend is up only after systemd has agreed to send signals, and it then has the records of all 300 units', async (t) => {
   const { manager, recorder, countIn, readLog, pass } = setUp(t, MANY_NAMES);
   manager.refusals.set('Subscribe', REFUSED);
   await manager.up();
@@ -85,15 +86,15 @@ const WATCHED = watchedUnits({
   internal: ['up.service', 'check.service'],
 });
 
-test('system units come first, each list has its configured order, and internal units are left out', () => {
+test('system units come before user units, both in their configured order, and internal units are left out', () => {
   const keys = WATCHED.map(({ key }) => key.replace('.service', ''));
   assert.deepEqual(keys, ['system/sys', 'system/both', 'user/one', 'user/both']);
   assert.equal(WATCHED[2]?.url, 'http://x/');
   assert.equal(Object.hasOwn(WATCHED[0] ?? {}, 'url'), false);
 });
 
-/** `keyOrFault`: the key of the commanded unit, or the fault. Units of the system cannot be commanded. */
-const ROWS: readonly (readonly [scope: UnitScope, unit: string, keyOrFault: string])[] = [
+/** `keyOrFault`: the key of the started unit, or the fault. No command can start a unit of the system. */
+const START_COMMANDS: readonly (readonly [scope: UnitScope, unit: string, keyOrFault: string])[] = [
   ['user', 'one.service', 'user/one.service'],
   ['user', 'both.service', 'user/both.service'],
   ['system', 'both.service', 'read-only-scope'],
@@ -109,8 +110,8 @@ const ROWS: readonly (readonly [scope: UnitScope, unit: string, keyOrFault: stri
   ['user', 'a'.repeat(300), 'no-such-unit'],
 ];
 
-for (const [scope, unit, keyOrFault] of ROWS) {
-  test(`a command to the ${scope} unit "${unit.slice(0, 20)}" leads to ${keyOrFault}`, () => {
+for (const [scope, unit, keyOrFault] of START_COMMANDS) {
+  test(`a command to start the ${scope} unit "${unit.slice(0, 20)}" leads to ${keyOrFault}`, () => {
     const target = commandTarget(WATCHED, { do: 'start', scope, unit });
     assert.equal(target.ok ? target.value.key : target.error.fault, keyOrFault);
   });

@@ -1,5 +1,5 @@
-// Tests which answer follows from a job's result and a unit's state. Also tests commands over a scripted
-// manager. A service is watched for a moment after its start job, because its program may still fail.
+// Tests which answer follows from a job's result and a unit's state. Also tests commands with a scripted
+// systemd manager. A service is watched for a moment after its start job, because its program may still fail.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -53,7 +53,7 @@ async function startUnit(t: TestContext, name: string, stateAfterJob: Readonly<R
 
 const RUNS = { ActiveState: 'active', SubState: 'running', InvocationID: Uint8Array.of(2) };
 
-test('a service that has just begun to run has 100 ms to fail, and no more', async (t) => {
+test('the start of a service is answered 100 ms after its start job if the service still runs then', async (t) => {
   const { clock, answers } = await startUnit(t, 'x.service', RUNS);
   clock.advance(99);
   await settle();
@@ -87,8 +87,8 @@ for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
 const FAILED = { ActiveState: 'failed', SubState: 'failed' };
 
 /**
- * Commands a unit in this state, and resolves with the methods that are called for the command. A reset is
- * not answered.
+ * Commands a unit in this state, and resolves with the methods that are called for the command. The scripted
+ * manager does not answer a reset.
  */
 async function callsFor(t: TestContext, verb: UnitVerb, state: typeof FAILED, fileState = 'enabled') {
   const clock = new ManualClock();
@@ -105,14 +105,14 @@ async function callsFor(t: TestContext, verb: UnitVerb, state: typeof FAILED, fi
   return manager.calls.filter((method) => /UnitFiles|FailedUnit|(Start|Stop|Restart)Unit/.test(method));
 }
 
-test('a failed unit is reset before a start, a restart and an enabling, even if the reset is not answered', async (t) => {
+test('each command that starts a failed unit resets the unit before the start, and goes on even if the reset is not answered', async (t) => {
   assert.deepEqual(await callsFor(t, 'start', FAILED), ['ResetFailedUnit', 'StartUnit']);
   assert.deepEqual(await callsFor(t, 'restart', FAILED), ['ResetFailedUnit', 'RestartUnit']);
   const callsToEnable = await callsFor(t, 'enable', FAILED);
   assert.deepEqual(callsToEnable, ['EnableUnitFiles', 'ResetFailedUnit', 'StartUnit']);
 });
 
-test('a unit is reset only before a start, only if it has failed, and only if systemd could load it again', async (t) => {
+test('a unit is reset only before it starts, only if it has failed, and only if systemd could load it again', async (t) => {
   assert.deepEqual(await callsFor(t, 'stop', FAILED), ['StopUnit']);
   const stopped = { ActiveState: 'inactive', SubState: 'dead' };
   assert.deepEqual(await callsFor(t, 'start', stopped), ['StartUnit']);
@@ -149,8 +149,13 @@ for (const verb of ['enable', 'disable'] as const) {
   });
 }
 
-type Aim = 'started' | 'stopped';
-type JobRow = readonly [aim: Aim, jobResult: string | undefined, facts: Partial<UnitFacts>, refusal?: RegExp];
+type Goal = 'started' | 'stopped';
+type JobRow = readonly [
+  goal: Goal,
+  jobResult: string | undefined,
+  facts: Partial<UnitFacts>,
+  refusal?: RegExp,
+];
 
 function inState(activeState: string, subState: string, more: Partial<UnitFacts> = {}): Partial<UnitFacts> {
   return { activeState, subState, ...more };
@@ -192,10 +197,10 @@ const JOBS: readonly JobRow[] = [
   ['stopped', undefined, inState('active', 'running'), /still active/],
 ];
 
-for (const [aim, jobResult, facts, refusal] of JOBS) {
+for (const [goal, jobResult, facts, refusal] of JOBS) {
   const outcome = refusal === undefined ? 'succeeds' : 'is refused';
-  test(`a command that wants a unit ${aim} ${outcome} after the job result ${jobResult} with ${JSON.stringify(facts)}`, () => {
-    const answer = answerAfterJob(aim, jobResult, { ...unknownUnit('x.service'), ...facts });
+  test(`a command with the goal ${goal} ${outcome} after the job result ${jobResult} if the facts are ${JSON.stringify(facts)}`, () => {
+    const answer = answerAfterJob(goal, jobResult, { ...unknownUnit('x.service'), ...facts });
     assert.equal(faultOf(answer), refusal === undefined ? 'none' : 'refused');
     const detail = answer.ok ? '' : answer.error.detail;
     assert.match(detail, refusal ?? /^$/);
