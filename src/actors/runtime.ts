@@ -12,9 +12,9 @@ import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import {
   type ActorTask,
-  type BridgeReply,
-  type BridgeRequest,
   type ChangeBatch,
+  type ChildReply,
+  type ChildRequest,
   type CommandMessage,
   type FromActor,
   type LogFields,
@@ -59,7 +59,7 @@ export interface BackendLink extends Publisher {
    * Requests an operation, which has the same effects and refusals as over HTTP. Settles when the HTTP reply
    * would be sent, and never rejects.
    */
-  ask(request: BridgeRequest): Promise<BridgeReply>;
+  ask(request: ChildRequest): Promise<ChildReply>;
 }
 
 /** A bridge that owns records has this link to the rest of the node. */
@@ -103,7 +103,7 @@ class BatchPublisher implements BackendLink {
    * The requests that have no reply yet. The key is the request's id. The function resolves the promise that
    * `ask` has returned. Each actor bounds the number of its own requests.
    */
-  readonly #pendingRequests = new Map<number, (reply: BridgeReply) => void>();
+  readonly #pendingRequests = new Map<number, (reply: ChildReply) => void>();
   #lastRequestId = 0;
 
   constructor(port: Port<FromActor, unknown>) {
@@ -139,14 +139,14 @@ class BatchPublisher implements BackendLink {
     this.add(fields === undefined ? line : { ...line, fields });
   }
 
-  ask(request: BridgeRequest): Promise<BridgeReply> {
+  ask(request: ChildRequest): Promise<ChildReply> {
     this.#lastRequestId += 1;
     const id = this.#lastRequestId;
     this.add({ kind: 'ask', id, ...request });
     return new Promise((resolve) => this.#pendingRequests.set(id, resolve));
   }
 
-  settleRequest(id: number, reply: BridgeReply): void {
+  settleRequest(id: number, reply: ChildReply): void {
     this.#pendingRequests.get(id)?.(reply);
     this.#pendingRequests.delete(id);
   }

@@ -5,11 +5,11 @@ import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, COLLECTION_SPECS, type Collection } from '../protocol/actor/collections.js';
 import {
-  type BridgeReply,
-  type BridgeRequest,
   type Change,
   type ChangeBatch,
-  IS_UNNEEDED,
+  type ChildReply,
+  type ChildRequest,
+  IS_NEEDED,
   type Log,
 } from '../protocol/actor/messages.js';
 import { OPERATIONS } from '../protocol/actor/operations.js';
@@ -42,7 +42,7 @@ interface UnsentEntries {
  * Nothing is queued for a slow subscriber. When it is ready again, it gets the newest text of each changed
  * record, and the removals and actions since its last batch.
  */
-export class BridgeFeeds {
+export class SubscriberFeeds {
   readonly #journal: Journal;
   readonly #feeds = new Map<Subscriber, Feed>();
 
@@ -129,7 +129,7 @@ export class BridgeFeeds {
 }
 
 function isNeeded(subscriber: Subscriber, collection: Collection): boolean {
-  return !IS_UNNEEDED[subscriber](collection);
+  return IS_NEEDED[subscriber](collection);
 }
 
 function subscriberOf(child: ChildName): Subscriber | undefined {
@@ -148,20 +148,20 @@ interface GatewayParts {
  * (trust.ts) and `api.control` are not checked, because a child is part of the node. Never rejects. Each
  * child limits its own pending requests.
  */
-export async function carryOutRequest(request: BridgeRequest, parts: GatewayParts): Promise<BridgeReply> {
+export async function carryOutRequest(request: ChildRequest, parts: GatewayParts): Promise<ChildReply> {
   try {
-    return bridgeReply(await replyTo(request, parts));
+    return childReply(await replyTo(request, parts));
   } catch (error) {
     const stack = error instanceof Error ? error.stack : undefined;
     const reason = stack ?? errorText(error);
     const facts = { operation: request.operation ?? '', reason };
     parts.log('error', 'a request failed inside the gateway', facts);
-    return bridgeReply(problemReply(problemOfError(error)));
+    return childReply(problemReply(problemOfError(error)));
   }
 }
 
 function replyTo(
-  request: BridgeRequest,
+  request: ChildRequest,
   { handler, replies, settings }: GatewayParts,
 ): HttpReply | Promise<HttpReply> {
   const { params = {} } = request;
@@ -195,6 +195,6 @@ function parseText(text: string): ParsedBody {
   return parseBody('application/json', bytes);
 }
 
-function bridgeReply({ status, body = '' }: HttpReply): BridgeReply {
+function childReply({ status, body = '' }: HttpReply): ChildReply {
   return { status, body: typeof body === 'string' ? body : Buffer.from(body).toString() };
 }

@@ -6,7 +6,7 @@ import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Backends, ChildListener, Log } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { AvahiNames } from './avahi-names.js';
-import { BridgeFeeds, carryOutRequest } from './bridges.js';
+import { carryOutRequest, SubscriberFeeds } from './bridges.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
@@ -57,7 +57,7 @@ export class Gateway {
   readonly #journal = new Journal();
   readonly #documents: Documents;
   readonly #hub: EventHub;
-  readonly #feeds: BridgeFeeds;
+  readonly #feeds: SubscriberFeeds;
   readonly #intake: Intake;
   readonly #identity: HostIdentity;
   readonly #requestCounts = new RequestCounts();
@@ -88,7 +88,7 @@ export class Gateway {
       maxClients: limits.streams,
       watchLevels: (isWatched) => backends.watchLevels(isWatched),
     });
-    this.#feeds = new BridgeFeeds(journal);
+    this.#feeds = new SubscriberFeeds(journal);
     this.#intake = new Intake({
       journal,
       documents: this.#documents,
@@ -270,7 +270,7 @@ export class Gateway {
       level: this.#intake.level,
       health: this.#intake.health,
       feedRequest: (child, isFirst, send) => this.#feeds.continueFeed(child, isFirst, send),
-      bridgeRequest: (_child, request) =>
+      childRequest: (_child, request) =>
         handler.track(carryOutRequest(request, { handler, replies, settings: this.#settings, log })),
     };
   }

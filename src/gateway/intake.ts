@@ -4,7 +4,7 @@
 import type { Clock } from '../host/clock.js';
 import { type BackendHealth, type ChildName, healthWithReason } from '../protocol/actor/backends.js';
 import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
-import type { BridgeFeeds } from './bridges.js';
+import type { SubscriberFeeds } from './bridges.js';
 import type { Documents } from './documents.js';
 import type { EventHub } from './events/hub.js';
 import type { Journal } from './journal.js';
@@ -13,7 +13,7 @@ interface IntakeParts {
   readonly journal: Journal;
   readonly documents: Documents;
   readonly hub: EventHub;
-  readonly feeds: BridgeFeeds;
+  readonly feeds: SubscriberFeeds;
   readonly clock: Pick<Clock, 'date'>;
 }
 

@@ -307,14 +307,14 @@ export class Child {
         incarnation?.send({ kind: 'changes', ...batch }),
       );
     },
-    ask: (bridgeRequest) => this.#forwardRequest(bridgeRequest),
+    ask: (childRequest) => this.#forwardRequest(childRequest),
   };
 
   /** Passes on a request of the thread. The reply goes to this thread, and never to a later one. */
   #forwardRequest({ id, ...request }: Extract<OtherItem, { readonly kind: 'ask' }>): void {
     const incarnation = this.#incarnation;
     this.#context.listener
-      .bridgeRequest(this.name, request)
+      .childRequest(this.name, request)
       .then((reply) => incarnation?.send({ kind: 'reply', id, ...reply }));
   }
 }

@@ -4,7 +4,7 @@
 import type { BackendLink } from '../../src/actors/runtime.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
-import type { BridgeReply, BridgeRequest } from '../../src/protocol/actor/messages.js';
+import type { ChildReply, ChildRequest } from '../../src/protocol/actor/messages.js';
 import type { LogLevel } from '../../src/protocol/actor/settings.js';
 
 /** The fault of a refused command; `none` if the command is accepted. */
@@ -48,7 +48,7 @@ export class Recorder implements BackendLink {
   /** The operations that the actor has requested. */
   readonly requested: string[] = [];
 
-  async ask({ operation }: BridgeRequest): Promise<BridgeReply> {
+  async ask({ operation }: ChildRequest): Promise<ChildReply> {
     this.requested.push(String(operation));
     return { status: 202, body: '' };
   }

@@ -6,7 +6,7 @@ import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
 import { type BrokerConnection, type BrokerOptions, MqttConnection } from '../../src/actors/mqtt/broker.js';
 import { type Clock, systemClock } from '../../src/host/clock.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
-import type { BridgeReply, BridgeRequest, Change } from '../../src/protocol/actor/messages.js';
+import type { Change, ChildReply, ChildRequest } from '../../src/protocol/actor/messages.js';
 import type { OutputRecord, ServerRecord, ServiceRecord } from '../../src/protocol/actor/schemas.js';
 import type { MqttSettings } from '../../src/protocol/actor/settings.js';
 import { drop, put } from '../gateway/scripted-backends.js';
@@ -18,7 +18,7 @@ export interface NodeOptions {
   readonly settings?: Partial<MqttSettings>;
   readonly clock?: Clock;
   readonly hostname?: () => string;
-  readonly answer?: (request: BridgeRequest) => Promise<BridgeReply> | BridgeReply;
+  readonly answer?: (request: ChildRequest) => Promise<ChildReply> | ChildReply;
   /** Makes the connection to the broker; by default a real one to `url`. */
   readonly dial?: (options: BrokerOptions) => BrokerConnection;
 }
@@ -49,7 +49,7 @@ export const hurrying = (waitMs: number): Clock => ({
   after: (ms, callback) => systemClock.after(ms === waitMs ? 50 : ms, callback),
 });
 
-export const ACCEPTED: BridgeReply = { status: 202, body: '' };
+export const ACCEPTED: ChildReply = { status: 202, body: '' };
 
 export function output(id: number, name: string, more: Partial<OutputRecord> = {}): OutputRecord {
   return {
@@ -75,13 +75,13 @@ export function service(scope: ServiceRecord['scope'], name: string): ServiceRec
  * Answers as the gateway does. At each connection the bridge requests `server` and `power`. All other
  * operations are commands, and are accepted.
  */
-export function ordinary({ operation }: BridgeRequest): BridgeReply {
+export function ordinary({ operation }: ChildRequest): ChildReply {
   if (isCommand(operation)) return ACCEPTED;
   const body = operation === 'server' ? SERVER : { reboot: true, power_off: false };
   return { status: 200, body: JSON.stringify(body) };
 }
 
-export function isCommand(operation: BridgeRequest['operation']): boolean {
+export function isCommand(operation: ChildRequest['operation']): boolean {
   return operation !== 'server' && operation !== 'power';
 }
 
@@ -91,7 +91,7 @@ export type Commanded = readonly [what: string, body: unknown];
  * The operation with the names in its path, such as `muteOutput kitchen`, and the body of the request, even
  * an invalid one. An unknown operation is `none`, and a name that could not be decoded is `?`.
  */
-export function commanded({ operation, params = {}, body, invalidBody }: BridgeRequest): Commanded {
+export function commanded({ operation, params = {}, body, invalidBody }: ChildRequest): Commanded {
   const names = Object.values(params).map((name) => name ?? '?');
   return [[operation ?? 'none', ...names].join(' '), invalidBody ?? body];
 }
@@ -125,7 +125,7 @@ export function bareNode({
     homeAssistantPrefix: 'homeassistant',
     ...settings,
   };
-  const requests: BridgeRequest[] = [];
+  const requests: ChildRequest[] = [];
   /** The states that the bridge has reported, in order. */
   const statuses: { readonly state: BackendState; readonly detail: string | undefined }[] = [];
   const logged: string[] = [];

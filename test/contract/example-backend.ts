@@ -63,11 +63,11 @@ export default actorThread<'bell'>((_settings, publish) => {
 /** A bridge: a clapper, which rings the bell when it receives the record of a bell that has never rung. */
 export const BRIDGE_EDITS: typeof EDITS = [
   ['src/protocol/actor/backends.ts', 'BRIDGES = [', "@'clapper', "],
-  // A row of `IS_UNNEEDED` is true for the collections that are not sent to the bridge.
+  // A row of `IS_NEEDED` is true for the collections that are sent to the bridge.
   [
     'src/protocol/actor/messages.ts',
-    "  discovery: (collection) => collection !== 'served',",
-    "@ clapper: (collection) => collection !== 'bell',",
+    "  discovery: (collection) => collection === 'served',",
+    "@ clapper: (collection) => collection === 'bell',",
   ],
   [SETTINGS, 'interface Settings {', '@\n readonly clapper: { readonly enabled: boolean };'],
   ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, readers.flag) },@'],

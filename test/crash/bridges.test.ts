@@ -47,7 +47,7 @@ test('a reply to a thread that has died is dropped', async (t) => {
   const { recorder } = supervised;
   await recorder.until(() => countOf(supervised, FIRST_FEED) === 1);
   let replyToDeadThread = (): void => undefined;
-  recorder.bridgeRequest = () =>
+  recorder.childRequest = () =>
     new Promise((resolve) => {
       replyToDeadThread = () => resolve({ status: 500, body: 'reply to the dead thread' });
     });
@@ -59,7 +59,7 @@ test('a reply to a thread that has died is dropped', async (t) => {
 
   // The first request of each thread has the same number. So if the late reply to the dead thread was not
   // dropped, the living thread would take it for the reply to its own request.
-  recorder.bridgeRequest = async () => {
+  recorder.childRequest = async () => {
     replyToDeadThread();
     return { status: 200, body: 'reply to the living thread' };
   };

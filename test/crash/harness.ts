@@ -90,7 +90,7 @@ export class ReportRecorder implements ChildListener {
   }
 
   /** A bridge's request is answered with the request itself. */
-  bridgeRequest: ChildListener['bridgeRequest'] = async (_child, { operation, body = '' }) => ({
+  childRequest: ChildListener['childRequest'] = async (_child, { operation, body = '' }) => ({
     status: 200,
     body: `${operation} ${JSON.stringify(body)}`,
   });

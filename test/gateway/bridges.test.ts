@@ -3,17 +3,17 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { BridgeFeeds } from '../../src/gateway/bridges.js';
+import { SubscriberFeeds } from '../../src/gateway/bridges.js';
 import { Journal } from '../../src/gateway/journal.js';
 import type { Bridge, ChildName } from '../../src/protocol/actor/backends.js';
-import type { BridgeRequest, Change, ChangeBatch } from '../../src/protocol/actor/messages.js';
+import type { Change, ChangeBatch, ChildRequest } from '../../src/protocol/actor/messages.js';
 import { without } from '../contract/access-rows.js';
 import type { HttpRequest } from '../tools/http.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { drop, put } from './scripted-backends.js';
 
-const MUTE: BridgeRequest = { operation: 'muteOutput', params: { output: 'sink-0' } };
-const VOLUME: BridgeRequest = { operation: 'setServerVolume' };
+const MUTE: ChildRequest = { operation: 'muteOutput', params: { output: 'sink-0' } };
+const VOLUME: ChildRequest = { operation: 'setServerVolume' };
 const httpGet = (path: string): HttpRequest => ({ path });
 const httpPost = (path: string, body?: string): HttpRequest => ({
   method: 'POST',
@@ -21,19 +21,19 @@ const httpPost = (path: string, body?: string): HttpRequest => ({
   ...(body !== undefined && { body, headers: { 'Content-Type': 'application/json' } }),
 });
 const LARGE_BODY = `{"muted":${' '.repeat(65 * 1024)}true}`;
-const START_IN_UNKNOWN_SCOPE: BridgeRequest = {
+const START_IN_UNKNOWN_SCOPE: ChildRequest = {
   operation: 'startUnit',
   params: { scope: 'other', unit: 'a.service' },
 };
-const REBOOT_WITH_BODY: BridgeRequest = { operation: 'reboot', body: { now: true } };
+const REBOOT_WITH_BODY: ChildRequest = { operation: 'reboot', body: { now: true } };
 const MUTE_PATH = '/audio/outputs/sink-0/mute';
 
 describe('the requests of a bridge, and what the gateway sends to it', () => {
   const node = GatewayUnderTest.up().closeAtEndOf({ after });
-  const ask = (request: BridgeRequest) => node.gateway.listener.bridgeRequest('discovery', request);
-  const muteOutput = (name: string | undefined): BridgeRequest => ({ ...MUTE, params: { output: name } });
+  const ask = (request: ChildRequest) => node.gateway.listener.childRequest('discovery', request);
+  const muteOutput = (name: string | undefined): ChildRequest => ({ ...MUTE, params: { output: name } });
 
-  const rows: readonly [what: string, request: BridgeRequest, http: HttpRequest, status: number][] = [
+  const rows: readonly [what: string, request: ChildRequest, http: HttpRequest, status: number][] = [
     ['records', { operation: 'outputs' }, httpGet('/audio/outputs'), 200],
     ['all records of a backend', { operation: 'upgrade' }, httpGet('/upgrade'), 200],
     ['the node', { operation: 'server' }, httpGet('/server'), 200],
@@ -91,7 +91,7 @@ describe('the requests of a bridge, and what the gateway sends to it', () => {
 
   test('the refusal of a request for a disabled part names the key that enables it, as over HTTP', async (context) => {
     const nodeWithoutAudio = GatewayUnderTest.up(without('audio')).closeAtEndOf(context);
-    const reply = await nodeWithoutAudio.gateway.listener.bridgeRequest('discovery', MUTE);
+    const reply = await nodeWithoutAudio.gateway.listener.childRequest('discovery', MUTE);
     const http = await nodeWithoutAudio.fetch(httpPost(MUTE_PATH));
     assert.deepEqual(reply, { status: 404, body: http.text });
     assert.match(reply.body, /pulseaudio\.enabled/);
@@ -170,7 +170,7 @@ const progress = (percent: number): Change => put('upgrade.progress', '', { perc
 class NodeWithBridge {
   readonly batches: ChangeBatch[] = [];
   readonly journal = new Journal();
-  readonly feeds = new BridgeFeeds(this.journal);
+  readonly feeds = new SubscriberFeeds(this.journal);
   readonly #bridge: Bridge;
 
   constructor(bridge: Bridge = 'mqtt') {
@@ -245,7 +245,7 @@ describe('a bridge', () => {
   });
 
   test('a bridge gets only the records that it needs', () => {
-    // Discovery needs only the addresses (`IS_UNNEEDED` in messages.ts).
+    // Discovery needs only the addresses (`IS_NEEDED` in messages.ts).
     const node = new NodeWithBridge('discovery');
     assert.deepEqual(node.requestFirst(), [SERVED_ADDRESSES]);
     node.requestNext();

@@ -137,7 +137,7 @@ export class DeviceOutputs {
 
   /**
    * Returns true if any device may now have another output than before. All changes are about outputs
-   * (`IS_UNNEEDED` in messages.ts).
+   * (`IS_NEEDED` in messages.ts).
    */
   applyChanges({ isWhole, changes }: ChangeBatch): boolean {
     const before = JSON.stringify([...this.#outputs]);

@@ -2,7 +2,7 @@
 // and when a newer request replaces one that waits. Pure.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { BridgeRequest } from '../../protocol/actor/messages.js';
+import type { ChildRequest } from '../../protocol/actor/messages.js';
 import type { Result } from '../../protocol/actor/result.js';
 import type { BrokerMessage } from './broker.js';
 
@@ -23,7 +23,7 @@ const WAITING_SIZE_MAX = 512 * 1024;
 const RUNNING_MAX = 16;
 
 export interface QueuedRequest {
-  readonly request: BridgeRequest;
+  readonly request: ChildRequest;
   /** The requests of one queue run one after the other, in the order in which they arrived. */
   readonly queue: string;
   /**

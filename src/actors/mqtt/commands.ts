@@ -1,7 +1,7 @@
 // Decides by topic and payload which operations a command asks for (docs/home-assistant.md, "Commands").
 // This file checks no values except words: an operation gets a bad value as it is, and refuses it. Pure.
 
-import type { BridgeRequest } from '../../protocol/actor/messages.js';
+import type { ChildRequest } from '../../protocol/actor/messages.js';
 import {
   type ChangeOperation,
   type MqttName,
@@ -45,7 +45,7 @@ interface CommandTopic extends CommandOperations {
 /** The topic of a message, relative to the node's topic, with the values of its parameters. */
 interface MatchedTopic extends CommandOperations {
   readonly topic: string;
-  readonly params: NonNullable<BridgeRequest['params']>;
+  readonly params: NonNullable<ChildRequest['params']>;
 }
 
 /**
@@ -233,11 +233,7 @@ function isRedundant(
   return isBareTrue && knownMembers.some((other) => other.operation === operation && other.name !== name);
 }
 
-function memberRequest(
-  params: MatchedTopic['params'],
-  member: NamedOperation,
-  value: unknown,
-): BridgeRequest {
+function memberRequest(params: MatchedTopic['params'], member: NamedOperation, value: unknown): ChildRequest {
   const { operation, name, bodyMember = name, isBare } = member;
   if (isParameter(member)) {
     // The operation gets each parameter as a text, even if the value is a number or an object.
@@ -251,9 +247,9 @@ function memberRequest(
 
 /** Replaces each published name by the name or id that a request needs (`Branch.referenceTo`). */
 export function withReferences(
-  request: BridgeRequest,
+  request: ChildRequest,
   referenceTo: (kind: ReferredKind, name: string) => string,
-): BridgeRequest {
+): ChildRequest {
   const params = Object.entries(request.params ?? {}).map(([parameter, name]) =>
     isReferredKind(parameter) && name !== undefined
       ? [parameter, referenceTo(parameter, name)]
@@ -284,7 +280,7 @@ const SETTINGS_OF_NODE: readonly string[] = ['default', 'default input'];
 const CHOICES: readonly string[] = ['default', 'port', 'profile'];
 
 /** `setting` is what the request sets at the topic; undefined if every such request must be carried out. */
-function queuedRequest(topic: string, request: BridgeRequest, setting?: string): QueuedRequest {
+function queuedRequest(topic: string, request: ChildRequest, setting?: string): QueuedRequest {
   // The audio backend runs commands one after another. Their order matters even across topics: a new default
   // output must come before its volume. So all audio commands share one queue.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;

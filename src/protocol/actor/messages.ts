@@ -56,7 +56,7 @@ export type ActorItem =
    */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge, or from a backend that needs an operation of another backend. */
-  | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
+  | ({ readonly kind: 'ask'; readonly id: number } & ChildRequest);
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
@@ -95,7 +95,7 @@ export type ToActor<B extends Backend = Backend> =
  */
 export type ToBridge =
   | ({ readonly kind: 'changes' } & ChangeBatch)
-  | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
+  | ({ readonly kind: 'reply'; readonly id: number } & ChildReply)
   | ToChild;
 
 /** A record of the collection `backends`. */
@@ -124,13 +124,13 @@ const UNNEEDED_BY_MQTT: readonly Collection[] = [
 ];
 
 /**
- * By subscriber: a function that returns true for the collections that the subscriber does not need. The
- * gateway does not send the records of these collections to the subscriber.
+ * By subscriber: a function that returns true for the collections that the subscriber needs. The gateway
+ * sends only the records of these collections to the subscriber.
  */
-export const IS_UNNEEDED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
-  discovery: (collection) => collection !== 'served',
-  mqtt: (collection) => UNNEEDED_BY_MQTT.includes(collection),
-  bluetooth: (collection) => collection !== 'audio.outputs',
+export const IS_NEEDED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
+  discovery: (collection) => collection === 'served',
+  mqtt: (collection) => !UNNEEDED_BY_MQTT.includes(collection),
+  bluetooth: (collection) => collection === 'audio.outputs',
 };
 
 /**
@@ -149,7 +149,7 @@ export interface ChangeBatch {
 }
 
 /** An operation that a child asks for. */
-export interface BridgeRequest {
+export interface ChildRequest {
   /** Undefined if no operation has the requested name. */
   readonly operation: OperationName | undefined;
   /** The values of the path's parameters, by name. A value is undefined if its text could not be decoded. */
@@ -164,7 +164,7 @@ export interface BridgeRequest {
  * The status and body that a client would get over HTTP. The body is JSON or empty. The body of a refusal is
  * the problem document.
  */
-export interface BridgeReply {
+export interface ChildReply {
   readonly status: number;
   readonly body: string;
 }
@@ -219,7 +219,7 @@ export interface ChildListener extends BackendListener {
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Takes as long as the same request over HTTP, and never rejects. */
-  bridgeRequest(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
+  childRequest(child: ChildName, request: ChildRequest): Promise<ChildReply>;
 }
 
 /**

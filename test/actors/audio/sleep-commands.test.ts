@@ -12,7 +12,7 @@ import type { SoundCommand } from '../../../src/actors/audio/setting-plan.js';
 import { Sleep } from '../../../src/actors/audio/sleep.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
-import type { BridgeRequest } from '../../../src/protocol/actor/messages.js';
+import type { ChildRequest } from '../../../src/protocol/actor/messages.js';
 import type { SleepRecord } from '../../../src/protocol/actor/schemas.js';
 import { Deferred } from '../../deferred.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -362,7 +362,7 @@ const PAUSE_TRIES_MAX_MS = 30_000;
  */
 class NodeWithPlayers extends Recorder {
   pauseStatus = 503;
-  override async ask(request: BridgeRequest) {
+  override async ask(request: ChildRequest) {
     await super.ask(request);
     return { status: this.pauseStatus, body: 'not up' };
   }

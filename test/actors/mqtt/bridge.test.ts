@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import mqtt from 'mqtt';
-import type { BridgeReply } from '../../../src/protocol/actor/messages.js';
+import type { ChildReply } from '../../../src/protocol/actor/messages.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import {
   ACCEPTED,
@@ -297,7 +297,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
   });
 
   test('publishes an error if too many commands wait', async (t) => {
-    const reply = new Deferred<BridgeReply>();
+    const reply = new Deferred<ChildReply>();
     const answer: NodeOptions['answer'] = (request) =>
       isCommand(request.operation) ? reply.promise : ordinary(request);
     const { node, spy } = await startNode(t, { answer });
