@@ -1,5 +1,5 @@
-// A private MQTT broker for a test: mosquitto as a child process, which the test can freeze, end and start
-// again. The broker has a port of its own.
+// Runs a private MQTT broker for a test: the program mosquitto, on a port of its own. The test can freeze the
+// broker, end it, and start it again.
 
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,15 +14,15 @@ import { Hopeless, until } from '../until.js';
 export interface BrokerOptions {
   /** Further lines of the broker's configuration, after the lines of the listener. */
   readonly lines?: readonly string[];
-  /** Files in the folder of the configuration, by name. The lines name such a file as `DIR/NAME`. */
+  /** Texts of files in the configuration's folder, by file name. In `lines`, `DIR` stands for this folder. */
   readonly files?: Readonly<Record<string, string>>;
-  /** False if clients need a name and a password; by default they need none. */
+  /** False if clients need a name and a password. The default is true. */
   readonly anonymous?: boolean;
 }
 
 export type Broker = Awaited<ReturnType<typeof startBroker>>;
 
-/** Starts a broker; this needs the program `mosquitto`. Resolves when it accepts connections. */
+/** Starts a broker, and resolves when it accepts connections. The program `mosquitto` must be installed. */
 export async function startBroker({ lines = [], files = {}, anonymous = true }: BrokerOptions = {}) {
   const directory = temporaryFolder();
   const port = await freePort();
@@ -53,11 +53,11 @@ ${lines.join('\n').replaceAll('DIR', directory)}
     thaw: () => program?.signal('SIGCONT'),
     /** Ends the broker. Retained messages are lost with SIGKILL, and saved with SIGTERM. */
     end: async (signal: NodeJS.Signals = 'SIGTERM') => program?.end(signal),
-    /** Starts the broker again on the same port. With `forget`, its saved messages are removed before. */
+    /** Starts the broker, always on the same port. `forget` removes its saved messages before the start. */
     start: async ({ forget = false } = {}) => {
       if (forget) rmSync(join(directory, 'mosquitto.db'), { force: true });
       const started = startProgram('mosquitto', ['-c', join(directory, 'mosquitto.conf')], {
-        // Debian has mosquitto in this folder, which the PATH of a user may lack.
+        // Debian installs mosquitto in /usr/sbin. The PATH of a user may lack this folder.
         env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` },
         log: logFile,
       });
@@ -65,7 +65,7 @@ ${lines.join('\n').replaceAll('DIR', directory)}
       await until('the broker answers', async () => {
         if (!started.alive()) throw new Hopeless(`mosquitto has ended:\n${log()}`);
         const socket = connect(port, '127.0.0.1');
-        // If the connection is refused, this throws, and `until` tries again.
+        // If the broker refuses the connection, `once` throws, and `until` tries again.
         await once(socket, 'connect');
         socket.destroy();
         return true;

@@ -1,5 +1,5 @@
-// A node of which only the MQTT bridge is real. The test publishes the records of the backends. The requests
-// of the bridge are recorded, and answered as the gateway would answer them.
+// Simulates a node around a real MQTT bridge. The test publishes the records of the backends. The simulated
+// node keeps the bridge's requests, and answers them in place of the gateway.
 
 import type { TestContext } from 'node:test';
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
@@ -43,7 +43,7 @@ export const SERVER: ServerRecord = {
   control: true,
 };
 
-/** A real clock whose timers of exactly `waitMs` end after 50 ms already. */
+/** A real clock, except that a timer set for exactly `waitMs` ends after 50 ms. */
 export const hurrying = (waitMs: number): Clock => ({
   ...systemClock,
   after: (ms, callback) => systemClock.after(ms === waitMs ? 50 : ms, callback),
@@ -72,8 +72,8 @@ export function service(scope: ServiceRecord['scope'], name: string): ServiceRec
 }
 
 /**
- * Answers as the gateway does. At each connection the bridge requests `server` and `power`. All other
- * operations are commands, and are accepted.
+ * Answers `server` and `power`, which the bridge requests at each connection, and accepts every other request
+ * as a command.
  */
 export function ordinary({ operation }: ChildRequest): ChildReply {
   if (isCommand(operation)) return ACCEPTED;
@@ -88,8 +88,8 @@ export function isCommand(operation: ChildRequest['operation']): boolean {
 export type Commanded = readonly [what: string, body: unknown];
 
 /**
- * The operation with the names in its path, such as `muteOutput kitchen`, and the body of the request, even
- * an invalid one. An unknown operation is `none`, and a name that could not be decoded is `?`.
+ * Returns the operation with the names in its path, such as `muteOutput kitchen`, and the body, even if the
+ * body is invalid. An unknown operation is `none`, and a name that could not be decoded is `?`.
  */
 export function commanded({ operation, params = {}, body, invalidBody }: ChildRequest): Commanded {
   const names = Object.values(params).map((name) => name ?? '?');
@@ -98,7 +98,7 @@ export function commanded({ operation, params = {}, body, invalidBody }: ChildRe
 
 export type SimulatedNode = ReturnType<typeof bareNode>;
 
-/** A node with the records `WHOLE_NODE`. It stops when the test ends. */
+/** Starts a node with the records `WHOLE_NODE`. The node stops when the test ends. */
 export function simulatedNode(t: Pick<TestContext, 'after'>, options: NodeOptions): SimulatedNode {
   const node = bareNode(options);
   t.after(() => node.stop());
@@ -106,7 +106,7 @@ export function simulatedNode(t: Pick<TestContext, 'after'>, options: NodeOption
   return node;
 }
 
-/** A node without records. Whoever starts it must stop it. */
+/** Makes a node without records. The caller must stop it. */
 export function bareNode({
   url,
   identifier = '0123456789abcdef',
@@ -145,7 +145,7 @@ export function bareNode({
       },
     },
   });
-  let isWhole = true;
+  let isFirstCall = true;
   const node = {
     requests,
     statuses,
@@ -154,8 +154,8 @@ export function bareNode({
     topic: mqttSettings.topic,
     /** The first call gives the bridge the whole state. Each later call gives it changes of this state. */
     publishRecords: (...changes: readonly Change[]): void => {
-      bridge.applyChanges({ isWhole, changes });
-      isWhole = false;
+      bridge.applyChanges({ isWhole: isFirstCall, changes });
+      isFirstCall = false;
     },
     get state(): BackendState {
       return statuses.at(-1)?.state ?? 'connecting';
@@ -169,7 +169,7 @@ export function bareNode({
         `the bridge is connecting: ${reason}`,
         () => node.state === 'connecting' && reason.test(node.reason),
       ),
-    /** The commands that the bridge has requested, each with the names in its path, and its body. */
+    /** The commands that the bridge has requested, each in the form that `commanded` returns. */
     get commands(): readonly Commanded[] {
       return requests.filter(({ operation }) => isCommand(operation)).map(commanded);
     },
@@ -201,7 +201,7 @@ export const CARD = {
 
 const UPGRADE_STATUS = { current: '1', latest: '2', upgrade_available: true };
 
-/** A node with two outputs, two units, an upgrade and all that goes with them. */
+/** All records of a node with two outputs, two units and an available upgrade. */
 export const WHOLE_NODE: readonly Change[] = [
   put('served', '', { port: 8018, addresses: ['127.0.0.1'] }),
   health('audio', 'up'),

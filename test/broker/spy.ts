@@ -1,5 +1,5 @@
-// A client that records every message of a broker, and can publish. It speaks MQTT 3.1.1, while the bridge
-// speaks MQTT 5.
+// A client of a broker. It keeps each message that it receives, and can publish. It speaks MQTT 3.1.1, while
+// the bridge speaks MQTT 5.
 
 import mqtt from 'mqtt';
 import { until } from '../until.js';
@@ -8,13 +8,13 @@ export interface ReceivedMessage {
   readonly topic: string;
   readonly text: string;
   readonly retained: boolean;
-  /** When it came: monotonic time, in ms. */
+  /** The monotonic time of the message's arrival, in ms. */
   readonly at: number;
 }
 
 export type Spy = Awaited<ReturnType<typeof startSpy>>;
 
-/** Resolves when the client has subscribed to `filter`. The client first receives the retained messages. */
+/** Resolves when the client has subscribed to `filter`. The broker sends the retained messages first. */
 export async function startSpy(url: string, filter = '#', credentials: object = {}) {
   const client = mqtt.connect(url, { protocolVersion: 4, reconnectPeriod: 100, ...credentials });
   const received: ReceivedMessage[] = [];
@@ -25,7 +25,7 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
   client.on('error', () => undefined);
   await new Promise<void>((resolve) => client.once('connect', () => resolve()));
   await client.subscribeAsync(filter, { qos: 1 });
-  /** The last text of each topic, without the topics that were emptied. */
+  /** The last text of each topic. A topic whose last text is empty is left out. */
   const tree = (): ReadonlyMap<string, string> => {
     const last = new Map(received.map(({ topic, text }) => [topic, text]));
     return new Map([...last].filter(([, text]) => text !== ''));
@@ -46,7 +46,7 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
         const text = tree().get(topic);
         return text !== undefined && fits(text) ? text : undefined;
       }),
-    /** Waits until the topic has no text, or was emptied. */
+    /** Waits until the last text of the topic is empty. A topic without messages counts as empty. */
     untilEmpty: (topic: string) => until(`${topic} is empty`, () => !tree().has(topic)),
     end: () => {
       const isForced = true;
@@ -55,7 +55,7 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
   };
 }
 
-/** Messages that a broker retains below `filter`, read by a client that connects now. */
+/** Connects a new client, and resolves with the retained text of each topic that matches `filter`. */
 export async function retained(url: string, filter = '#'): Promise<ReadonlyMap<string, string>> {
   const client = mqtt.connect(url, { protocolVersion: 4, reconnectPeriod: 0 });
   const tree = new Map<string, string>();

@@ -1,5 +1,5 @@
 // Starts a real Chromium for tests, with a profile of its own and without requests of its own. Playwright
-// drives it, except in engines.ts, where WebDriver drives all browsers.
+// drives it. The tests that run in several browser engines (engines.ts) drive it by WebDriver (W3C).
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,8 +29,8 @@ export async function openChromium(options: BrowserContextOptions = {}) {
   // Chromium also writes to TMPDIR, to its home folder, and at times beside its profile.
   const folder = mkdtempSync(join(tmpdir(), 'chromium-'));
   const env = { ...process.env, TMPDIR: folder, HOME: folder };
-  const program = { executablePath: PROGRAM, args: ARGUMENTS, env };
-  const context = await chromium.launchPersistentContext(join(folder, 'profile'), { ...options, ...program });
+  const launchOptions = { ...options, executablePath: PROGRAM, args: ARGUMENTS, env };
+  const context = await chromium.launchPersistentContext(join(folder, 'profile'), launchOptions);
   context.setDefaultTimeout(DEADLINE_MS);
   /** Ends the browser and removes everything that it wrote. */
   const close = async (): Promise<void> => {
@@ -44,7 +44,7 @@ export async function openChromium(options: BrowserContextOptions = {}) {
 export const chromiumSkipReason = (): string | false =>
   skipReason({ programs: ['chromium', 'chromedriver'] });
 
-/** Starts a Chromium that its own program, chromedriver, drives by WebDriver. */
+/** Starts a Chromium with its driver, the program chromedriver, which takes the commands of WebDriver. */
 export async function openDrivenChromium({ isDark = false } = {}): Promise<Browser> {
   const folder = temporaryFolder();
   const darkArguments = isDark ? ['--force-dark-mode'] : [];
@@ -69,7 +69,7 @@ export async function openDrivenChromium({ isDark = false } = {}): Promise<Brows
   return {
     close: browser.close,
     send: (command, parameters) =>
-      // The size is emulated, because Chromium's windows are no narrower than 500 pixels.
+      // The size is emulated, because a window of Chromium is at least 500 pixels wide.
       command === 'setSize'
         ? browser.sendOwn('/goog/cdp/execute', {
             cmd: 'Emulation.setDeviceMetricsOverride',

@@ -1,4 +1,5 @@
-// Starts a browser and its driver, a program that takes commands of WebDriver (W3C) over HTTP.
+// Starts the driver of a browser: a program that takes the commands of WebDriver (W3C) over HTTP. The driver
+// starts the browser.
 
 import { join } from 'node:path';
 import { type Environment, startProgram } from '../sound/program.js';
@@ -20,7 +21,7 @@ interface DriverOptions {
 }
 
 export interface DrivenBrowser extends Browser {
-  /** A command that only this browser has; resolves with its value. */
+  /** Sends a command that only this browser has, and resolves with the command's value. */
   readonly sendOwn: (path: string, parameters: object) => Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-// Lists the engines in which WebDriver tests the page, each in Debian's version.
+// Lists the browser engines in which tests drive the page by WebDriver (W3C). All engines are from Debian.
 
 import { chromiumSkipReason, openDrivenChromium } from './chromium.js';
 import { firefoxSkipReason, openFirefox } from './firefox.js';
@@ -9,19 +9,19 @@ export interface Engine {
   readonly name: string;
   readonly skipReason: () => string | false;
   readonly open: (scheme: { readonly isDark: boolean }) => Promise<Browser>;
-  /** False if a touch has no effect, although the driver accepts it. WebKitGTK's driver is like that. */
+  /** False if the driver accepts a touch, but the touch has no effect, as with WebKitGTK's driver. */
   readonly hasTouch: boolean;
 }
 
 interface OtherEngine extends Engine {
   /**
-   * True if Back shows the page as it was left. Firefox keeps no page that has an open request, such as a
-   * stream.
+   * True if the browser keeps a page that a person leaves, and its button Back shows the kept page. Firefox
+   * keeps no page that has an open request, such as an event stream.
    */
   readonly keepsPages: boolean;
 }
 
-/** The engines besides Chromium. Most files of this folder test in Chromium only. */
+/** All engines except Chromium. Most files of this folder test in Chromium only. */
 export const ENGINES: readonly OtherEngine[] = [
   { name: 'Firefox', skipReason: firefoxSkipReason, open: openFirefox, hasTouch: true, keepsPages: false },
   { name: 'WebKit', skipReason: webKitSkipReason, open: openWebKit, hasTouch: false, keepsPages: true },

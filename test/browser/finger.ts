@@ -25,7 +25,7 @@ export class Finger {
     await this.#send('touchStart', spot);
   }
 
-  /** Moves in this number of steps. */
+  /** Moves the finger in `steps` steps of equal length. */
   async move(to: Spot, steps = 8): Promise<void> {
     const [x, y] = this.#spot;
     for (let step = 1; step <= steps; step += 1)
@@ -37,7 +37,7 @@ export class Finger {
     await this.#send('touchEnd');
   }
 
-  /** The system takes the touch away, for example for an incoming call. */
+  /** Cancels the touch, as a phone's system does for example at an incoming call. */
   async cancel(): Promise<void> {
     await this.#send('touchCancel');
   }

@@ -1,6 +1,6 @@
-// Starts a real Firefox for tests, without a screen and with a profile of its own. It takes WebDriver's
-// commands by Firefox's own protocol, Marionette: each message is its length, a colon, and JSON. geckodriver
-// would only translate the commands, and Debian lacks it.
+// Starts a real Firefox for tests, without a screen and with a profile of its own. Firefox takes the commands
+// of WebDriver (W3C) by a protocol of its own, Marionette. A message is the length of its JSON, a colon, and
+// the JSON. Debian lacks geckodriver, the program that translates WebDriver's HTTP to Marionette.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -18,8 +18,8 @@ const FREE_PORT = 0;
 const MOUSE = 6;
 
 /**
- * With these preferences Firefox makes no requests of its own, opens no page, has a mouse, and lets `STYLE`
- * change its window.
+ * With these preferences Firefox listens on a free port, lets `STYLE` change its window, makes no requests of
+ * its own, opens no page at its start, reports a mouse to pages, and prefers British English.
  */
 const PREFERENCES = {
   'marionette.port': FREE_PORT,
@@ -44,14 +44,15 @@ type Answer = readonly [type: 1, id: number, error: { readonly message: string }
 
 class Marionette {
   readonly #socket: Socket;
-  readonly #answers = new Map<number, (answer: Answer) => void>();
+  readonly #onAnswer = new Map<number, (answer: Answer) => void>();
   #received = Buffer.alloc(0);
   #lastId = 0;
 
   constructor(port: number) {
     this.#socket = connect(port, '127.0.0.1');
     this.#socket.on('data', (chunk) => this.#receive(chunk));
-    // No error is reported here: a command without an answer ends the test at its deadline.
+    // No error is reported here. A pending command then gets no answer, so the test fails at the deadline of
+    // the test runner.
     this.#socket.on('error', () => undefined);
   }
 
@@ -61,7 +62,7 @@ class Marionette {
     const text = JSON.stringify([COMMAND, id, name, parameters]);
     this.#socket.write(`${Buffer.byteLength(text)}:${text}`);
     return new Promise((resolve, reject) => {
-      this.#answers.set(id, ([, , error, result]) => {
+      this.#onAnswer.set(id, ([, , error, result]) => {
         if (error === null) resolve(result);
         else reject(new Error(`${name}: ${error.message}`));
       });
@@ -82,7 +83,7 @@ class Marionette {
       const message: unknown = JSON.parse(this.#received.subarray(colon + 1, end).toString('utf8'));
       this.#received = this.#received.subarray(end);
       // The first message is a greeting, which is no array.
-      if (Array.isArray(message)) this.#answers.get(Number(message[1]))?.(message as unknown as Answer);
+      if (Array.isArray(message)) this.#onAnswer.get(Number(message[1]))?.(message as unknown as Answer);
     }
   }
 }
@@ -121,7 +122,7 @@ export async function openFirefox({ isDark = false } = {}): Promise<Browser> {
     send: async (command, parameters = {}) => {
       const [name] = COMMANDS[command];
       const result = await marionette.send(`WebDriver:${name}`, parameters);
-      // Marionette wraps the results of some commands only.
+      // The results of some commands are in an object with the member `value`.
       const isWrapped = typeof result === 'object' && result !== null && 'value' in result;
       return isWrapped ? result.value : result;
     },

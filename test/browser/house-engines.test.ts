@@ -1,5 +1,6 @@
-// Tests the house on one page in Firefox and WebKit: three built daemons, each with an address and a
-// PulseAudio of its own. They know each other by their configuration. One goes away and comes back.
+// Tests the page with all rooms of a house, in Firefox and WebKit. The house has three built daemons. Each
+// daemon has an address and a PulseAudio of its own, and its configuration names the other two. One daemon
+// goes away and comes back.
 
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
@@ -16,7 +17,7 @@ import { ENGINES, openEngine } from './engines.js';
 import { addressOf, makeHouse } from './house-of-nodes.js';
 import { PHONE } from './pages.js';
 
-/** Each daemon has one output, which has the name of its room. */
+/** Each daemon is in one room. It has one output, and the output has the room's name. */
 const ROOMS = ['Living room', 'Kitchen', 'Attic'] as const;
 
 type House = Readonly<Record<(typeof ROOMS)[number], Daemon>>;
@@ -30,10 +31,10 @@ async function startHouse(t: Ending): Promise<House> {
   };
   const daemons = await Promise.all(ROOMS.map((room, index) => startRoom(room, index)));
   const urls = daemons.map(({ port }, index) => `http://${addressOf(index)}:${port}`);
-  // The ports of the other daemons are known only now, when all daemons run.
+  // The configurations get the ports only now, because `startAudio` chooses the port of each daemon.
   for (const [index, { directory }] of daemons.entries()) {
-    const others = urls.filter((url) => url !== urls[index]);
-    const discovery = `discovery: {enabled: true, nodes: ${JSON.stringify(others)}}\n`;
+    const otherUrls = urls.filter((url) => url !== urls[index]);
+    const discovery = `discovery: {enabled: true, nodes: ${JSON.stringify(otherUrls)}}\n`;
     appendFileSync(join(directory, 'config.yaml'), discovery);
   }
   await Promise.all(daemons.map((daemon) => daemon.restart()));
@@ -44,12 +45,12 @@ async function startHouse(t: Ending): Promise<House> {
 inOwnNetwork(import.meta.url, () => {
   describe('the house of three daemons', { skip: skipReason({ programs: ['pulseaudio', 'pactl'] }) }, () => {
     let house: House;
-    const ends: (() => Promise<void>)[] = [];
+    const cleanups: (() => Promise<void>)[] = [];
     before(async () => {
       makeHouse(ROOMS.length);
-      house = await startHouse({ after: (end) => ends.push(end) });
+      house = await startHouse({ after: (cleanUp) => cleanups.push(cleanUp) });
     });
-    after(() => Promise.all(ends.map((end) => end())));
+    after(() => Promise.all(cleanups.map((cleanUp) => cleanUp())));
 
     const untilMuteIs = async (daemon: Daemon, muted: boolean): Promise<unknown> =>
       until(`every output is ${muted ? 'muted' : 'not muted'}`, async () => {
@@ -58,7 +59,7 @@ inOwnNetwork(import.meta.url, () => {
       });
 
     for (const engine of ENGINES)
-      test(`the house shows and controls each room in ${engine.name}, also a room that was away`, {
+      test(`the page of the house shows and controls each room in ${engine.name}, also a room that was away`, {
         skip: engine.skipReason(),
       }, async (t) => {
         const { page, close } = await openEngine(engine);
@@ -73,7 +74,7 @@ inOwnNetwork(import.meta.url, () => {
         await house.Attic.end();
         await page.sees('Not there right now');
         await until(
-          'no control of the attic can be used',
+          'the button Mute Attic cannot be used',
           async () => !(await page.has('button', 'Mute Attic')),
         );
         await page.press('pointer', 'button', 'Mute Living room');
@@ -89,10 +90,10 @@ inOwnNetwork(import.meta.url, () => {
         }
       });
 
-    // The test is for WebKit only. Chromium lets a page of https speak to private addresses. Firefox's
-    // driver refuses the certificate.
+    // This test is for WebKit only. Chromium lets a page that came by https speak to private addresses, and
+    // Firefox's driver refuses the certificate of the test.
     for (const engine of ENGINES.filter(({ name }) => name === 'WebKit'))
-      test(`a page that came by https says in ${engine.name} that other rooms are controlled on their own pages`, {
+      test(`a page that came by https says in ${engine.name} that other rooms can only be controlled on their own pages`, {
         skip: engine.skipReason() || skipReason({ programs: ['openssl'] }),
       }, async (t) => {
         const front = await startHttpsFront(addressOf(0), house['Living room'].port);

@@ -1,5 +1,5 @@
-// Runs several gateways with the built page. Each has an address of its own, and knows the others as if by
-// discovery. They need the network of `inOwnNetwork`.
+// Runs several gateways with the built page. Each gateway has an address of its own, and knows the others as
+// if discovery had found them. They need the network of `inOwnNetwork`.
 
 import { trustedOrigins } from '../../src/actors/discovery/trusted-origins.js';
 import type { NodeRecord } from '../../src/protocol/actor/schemas.js';
@@ -7,14 +7,14 @@ import { drop, put } from '../gateway/scripted-backends.js';
 import { ip } from '../tools/own-network.js';
 import { NodeWithPage, output, player } from './node-with-page.js';
 
-/** `nodes.origins` has the trusted nodes, and `nodes.policy` those to which the node's page may connect. */
+/** `nodes.origins` has the trusted origins, `nodes.policy` the origins to which the page may connect. */
 const ORIGIN_COLLECTIONS = ['nodes.origins', 'nodes.policy'] as const;
 
-export const addressOf = (room: number): string => `10.9.0.${room + 1}`;
+export const addressOf = (roomIndex: number): string => `10.9.0.${roomIndex + 1}`;
 
 /**
- * Gives the machine an address for each room. Call it once. The addresses are of one end of a virtual cable,
- * which works only if its other end is up, too.
+ * Gives the machine an address for each room. Call this once. One end of a virtual cable, `house0`, has all
+ * the addresses. It works only while the other end, `wall0`, is up, too.
  */
 export function makeHouse(roomCount: number): void {
   ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'wall0');
@@ -24,7 +24,7 @@ export function makeHouse(roomCount: number): void {
 }
 
 export class HouseOfNodes {
-  /** The nodes by the names of their rooms, in order. */
+  /** The node of each room, by the room's name. */
   readonly rooms = new Map<string, NodeWithPage>();
   readonly #records = new Map<string, NodeRecord>();
   /** The records that each node knows. */
@@ -42,8 +42,8 @@ export class HouseOfNodes {
   }
 
   /**
-   * Adds a node with a player and one output, which has the name of the room. The other nodes learn about it
-   * at the next `announce`.
+   * Adds a node with a player and one output. The output has the name of the room. The other nodes learn
+   * about the new node at the next `announce`.
    */
   open(name: string, address: string): NodeWithPage {
     const defaultPage = undefined;
@@ -84,8 +84,8 @@ export class HouseOfNodes {
   }
 
   /**
-   * Changes the node's hostname, the name of its output, and its announced name. Its announced `host` stays
-   * the same.
+   * Changes the node's hostname, the label of its output, and its announced name, but not its announced
+   * `host`. Then announces all nodes again.
    */
   rename(name: string, newName: string): void {
     const node = this.room(name);
@@ -99,7 +99,7 @@ export class HouseOfNodes {
     this.announce();
   }
 
-  /** Puts the address in front of the node's other addresses, and announces all nodes again. */
+  /** Puts the address in front of the node's other addresses. Then announces all nodes again. */
   addAddress(name: string, address: string): void {
     const record = this.#records.get(name);
     if (record === undefined) throw new Error(`There is no ${name}`);
@@ -107,19 +107,19 @@ export class HouseOfNodes {
     this.announce();
   }
 
-  /** Makes the node `by` forget the node `forgotten`. */
-  forget(forgotten: string, by: string): void {
-    const node = this.room(by);
-    const known = [...this.#records].filter(([name]) => name !== forgotten);
-    const records = known.map(([name, record]) => ({ ...record, self: name === by }));
+  /** Makes the node of `forgetfulRoom` forget the node of `forgottenRoom`. */
+  forget(forgottenRoom: string, forgetfulRoom: string): void {
+    const node = this.room(forgetfulRoom);
+    const entries = [...this.#records].filter(([name]) => name !== forgottenRoom);
+    const records = entries.map(([name, record]) => ({ ...record, self: name === forgetfulRoom }));
     this.#teach(node, records);
   }
 
-  /** Each node learns all nodes; the first node also learns `strangers`. */
+  /** Each node learns all nodes of the house. The first node also learns `strangers`. */
   announce(...strangers: readonly NodeRecord[]): void {
     const [firstNode] = this.rooms.values();
-    for (const [room, node] of this.rooms) {
-      const records = [...this.#records].map(([name, record]) => ({ ...record, self: name === room }));
+    for (const [roomName, node] of this.rooms) {
+      const records = [...this.#records].map(([name, record]) => ({ ...record, self: name === roomName }));
       if (node === firstNode) records.push(...strangers);
       this.#teach(node, records);
     }
@@ -135,10 +135,14 @@ export class HouseOfNodes {
     this.#known.set(node, records);
     node.change(
       ...forgottenRecords.map(({ name }) => drop('nodes', name)),
-      ...ORIGIN_COLLECTIONS.flatMap((name) => forgottenOrigins.map((origin) => drop(name, origin))),
+      ...ORIGIN_COLLECTIONS.flatMap((collection) =>
+        forgottenOrigins.map((origin) => drop(collection, origin)),
+      ),
       ...records.map((record) => put('nodes', record.name, record)),
       // The gateway uses only the keys of these records, not their text `a node`.
-      ...ORIGIN_COLLECTIONS.flatMap((name) => [...origins].map((origin) => put(name, origin, 'a node'))),
+      ...ORIGIN_COLLECTIONS.flatMap((collection) =>
+        [...origins].map((origin) => put(collection, origin, 'a node')),
+      ),
     );
   }
 }

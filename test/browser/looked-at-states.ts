@@ -1,6 +1,6 @@
-// Checks every state of the page in light and dark. axe-core must have no finding in a narrow page. At every
-// width, no text may be cut off at the side, and no target may be too small for a thumb.
-// TONEARM_PICTURES=FOLDER also saves a picture of each state for a person to look at.
+// Checks states of the page, each in light and in dark colours. axe-core checks the accessibility of a narrow
+// page, and must have no finding. At every width, no text may be cut off at the side, and no target may be
+// too small for a finger. With TONEARM_PICTURES=FOLDER, each test also saves pictures for people.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -13,14 +13,17 @@ import { skipReason } from '../tools/requirements.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
 
-/** The folder for pictures, or an empty text. */
+/** The folder for pictures. If it is an empty text, no picture is saved. */
 export const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
-/** The checks need a very narrow and a wide page. Pictures are for people, so they are of usual widths. */
+/** The checks need a very narrow and a wide page. Pictures for people need the widths of usual screens. */
 const WIDTHS = PICTURES === '' ? ([320, 1440] as const) : ([360, 768, 1440] as const);
 const NARROW_PX = WIDTHS[0];
 const SCHEMES = ['light', 'dark'] as const;
 const PICTURE_HEIGHT_PX_MAX = 2600;
-/** The least size of a target. WCAG 2.2 requires 24 pixels; a finger needs 44. */
+/**
+ * A target is an element that people tap. Its width and its height are at least this. WCAG 2.2 requires 24
+ * pixels, but a finger needs 44.
+ */
 const TARGET_PX_MIN = 44;
 
 export interface State {
@@ -29,7 +32,7 @@ export interface State {
   readonly language?: string;
   /** Changes the node before the page is loaded. */
   readonly prepare?: (node: NodeWithPage) => void;
-  /** Acts on the page once it is live. */
+  /** Acts on the page after it has connected to the node. */
   readonly act?: (page: Page, node: NodeWithPage) => Promise<unknown>;
 }
 
@@ -42,7 +45,10 @@ interface EvaluatingPage {
   evaluate(expression: string): Promise<unknown>;
 }
 
-/** Resolves with the findings of axe-core within the element of a selector. */
+/**
+ * Resolves with the findings of axe-core in the element that matches the selector `within`. `runOnly` has
+ * rules of axe-core, or tags of its rules.
+ */
 export async function findings(
   page: EvaluatingPage,
   runOnly: readonly string[],
@@ -61,15 +67,16 @@ export async function findings(
 async function savePicture(page: Page, name: string): Promise<void> {
   const width = await page.evaluate<number>('innerWidth');
   const height = Math.min(await page.evaluate<number>('document.body.scrollHeight'), PICTURE_HEIGHT_PX_MAX);
-  // A picture of the whole page would miss an element that stands in front of a scrolled page.
+  // If the page is scrolled, a picture of the whole page would miss an element in front of the page.
   const isScrolled = (await page.evaluate('scrollY')) !== 0;
   const wholePage = { fullPage: true, clip: { x: 0, y: 0, width, height } };
   await page.screenshot({ path: join(PICTURES, name), ...(isScrolled ? {} : wholePage) });
 }
 
 /**
- * Elements that stick out at the side, have more text than room, or are too small for a thumb. A fixed
- * element may stick out. So may the content of a `.clip`, because page.css ends this text with an ellipsis.
+ * Resolves with visible elements that stick out at the right, have more text than room, or are targets too
+ * small for a finger. A fixed element may stick out. The content of a `.clip` may stick out, too, because
+ * page.css ends this text with an ellipsis.
  */
 export function misfits(page: EvaluatingPage): Promise<readonly string[]> {
   return page.evaluate(`(() => {
@@ -98,9 +105,9 @@ export function misfits(page: EvaluatingPage): Promise<readonly string[]> {
 }
 
 /**
- * Yields '' for the page as it is. Then opens the other tabs of a narrow page one after the other, and
- * yields `-` with the tab's name for each. No other tab is opened if a dialog covers the tabs, or if the
- * page is wide.
+ * Yields '' for the tab that is open. Then opens each of the other tabs, and yields `-` and the tab's name.
+ * Only a narrow page has tabs. If a dialog or the tray (the outputs during a drag) covers the tabs, no other
+ * tab is opened.
  */
 async function* eachTab(page: Page): AsyncGenerator<string> {
   yield '';
@@ -113,15 +120,15 @@ async function* eachTab(page: Page): AsyncGenerator<string> {
   }
 }
 
-async function checkTab(page: Page, stateName: string, width: number, tab: string): Promise<void> {
+async function checkTab(page: Page, stateName: string, width: number, tabSuffix: string): Promise<void> {
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme });
-    if (PICTURES !== '') await savePicture(page, `${stateName}-${width}${tab}-${colorScheme}.png`);
+    if (PICTURES !== '') await savePicture(page, `${stateName}-${width}${tabSuffix}-${colorScheme}.png`);
     const isFirstScheme = colorScheme === SCHEMES[0];
     const rules = isFirstScheme ? AXE_TAGS : AXE_COLOURS;
-    if (width === NARROW_PX) assert.deepEqual(await findings(page, rules), [], `${tab} ${colorScheme}`);
+    if (width === NARROW_PX) assert.deepEqual(await findings(page, rules), [], `${tabSuffix} ${colorScheme}`);
   }
-  assert.deepEqual(await misfits(page), [], `${width} ${tab}`);
+  assert.deepEqual(await misfits(page), [], `${width} ${tabSuffix}`);
 }
 
 function viewportOf(width: number) {
@@ -133,15 +140,15 @@ function viewportOf(width: number) {
 export function testStates(states: Readonly<Record<string, State>>): void {
   describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     let browser: OpenBrowser;
-    /** One page for each language, because a new page takes three times as long to load as an open page. */
+    /** The open page of each language. A new page for each test would take three times as long to load. */
     const pages = new Map<string, Page>();
     const errors: string[] = [];
     before(async () => {
       browser = await openChromium({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
     });
     const pageIn = async (language: string): Promise<Page> => {
-      const open = pages.get(language);
-      if (open !== undefined) return open;
+      const openPage = pages.get(language);
+      if (openPage !== undefined) return openPage;
       const page = await browser.context.newPage();
       pages.set(language, page);
       page.on('pageerror', (error) => errors.push(error.message));
@@ -152,7 +159,7 @@ export function testStates(states: Readonly<Record<string, State>>): void {
     after(() => browser.close());
 
     for (const [name, { node: changes = {}, language = 'en', prepare, act }] of Object.entries(states)) {
-      test(`the page in the state ${name} has no finding of axe, nothing cut off, and nothing too small`, async () => {
+      test(`the page in the state ${name} passes axe, cuts nothing off at the side, and has no target that is too small`, async () => {
         const node = new NodeWithPage().up(changes);
         prepare?.(node);
         const page = await pageIn(language);
@@ -168,7 +175,7 @@ export function testStates(states: Readonly<Record<string, State>>): void {
           await page.evaluate(axe.source);
           for (const width of WIDTHS) {
             await page.setViewportSize(viewportOf(width));
-            for await (const tab of eachTab(page)) await checkTab(page, name, width, tab);
+            for await (const tabSuffix of eachTab(page)) await checkTab(page, name, width, tabSuffix);
           }
           assert.match(await page.title(), /living-room$/);
           // In these two states a request fails, which Chromium reports as an error of the page.

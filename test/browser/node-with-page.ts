@@ -16,7 +16,7 @@ export const PAGE_FOLDER = fileURLToPath(new URL('../../../dist/page', import.me
 /** If a page is still open, its streams may take this long to end. */
 const CLOSE_MS = 500;
 
-/** Fields of an output's record; its label follows from its description. */
+/** Fields of an output's record. By default the label is the description. */
 type OutputFields = Readonly<Record<string, unknown>> & { readonly description?: string };
 
 export function output(id: number, more: OutputFields = {}): Change {
@@ -47,8 +47,8 @@ export function service(name: string, more: object = {}, scope = 'user'): Change
 }
 
 /**
- * `progress` has the percentage and the step of a run. It is only in the last record, which combines the two
- * before it.
+ * `progress` has the percentage and the step of a run. Only the third record has them. It combines the two
+ * records before it.
  */
 export function upgrade(status: object, run: object = { state: 'idle' }, progress: object = {}): Change[] {
   const info = { current: '1.4.0', latest: '1.4.0', upgrade_available: false, ...status };
@@ -118,7 +118,7 @@ export function bluetooth(more: object = {}): Change {
   return put('bluetooth', '', { ...adapter, ...more });
 }
 
-/** A node of the house, as discovery finds it. */
+/** The record of a node that discovery has found. */
 export function discoveredNode(name: string, more: object = {}): Change {
   const fields = { name, host: `${name}.local`, addresses: ['192.0.2.7'], port: 8018, path: '/ui' };
   return put('nodes', name, { ...fields, api: 'tonearm', self: false, ...more });
@@ -159,8 +159,8 @@ export class NodeWithPage extends GatewayUnderTest {
   readonly #address: string;
 
   /**
-   * `page` replaces the built page. With an `address` other than 127.0.0.1 the node is in a house, and
-   * trusts the other nodes.
+   * `page` replaces the built page. If `address` is not 127.0.0.1, the node is in a house: discovery is
+   * enabled, and the node trusts the other nodes.
    */
   constructor(
     api: Partial<RouteSettings['api']> = {},
@@ -173,8 +173,8 @@ export class NodeWithPage extends GatewayUnderTest {
     const settings = { ...SETTINGS, discovery, api: { ...SETTINGS.api, sse, ...api } };
     super({ settings, page, bind: ['127.0.0.1', address] });
     this.#address = address;
-    // All requests get this answer. It is meant for a request that the page sends by itself, to know whether
-    // the node can be restarted or switched off.
+    // All commands except `network` get this answer. It is meant for `status`: the page causes this command
+    // by itself, to learn whether the node can reboot and power off.
     const powerStatus = '{"reboot":true,"power_off":true}';
     this.backends.answer = { ok: true, value: { text: powerStatus } };
   }
@@ -183,7 +183,7 @@ export class NodeWithPage extends GatewayUnderTest {
     return `http://${this.#address}:${this.port}/ui`;
   }
 
-  /** Brings every backend up; `state` replaces the ordinary state of a backend. */
+  /** Brings every backend up. `state` replaces the ordinary states of the backends that it names. */
   up(state: Partial<Record<Backend, readonly Change[]>> = {}): this {
     for (const backend of BACKENDS) {
       this.gateway.listener.changes(state[backend] ?? ORDINARY[backend]);

@@ -1,6 +1,6 @@
-// Removes from a page in Chromium what at least one browser of packaging/browsers.mjs lacks, according to
-// MDN's data. Some features exist only in pages that come by https or, as those of the tests, from loopback.
-// These features are removed, too.
+// Removes two kinds of features from a page in Chromium. The first kind is missing in at least one browser of
+// packaging/browsers.mjs, according to MDN's data. The second kind is missing in all pages that come by http
+// from another machine. Chromium has it in the tests' pages, because they come from loopback.
 
 import type { Page } from 'playwright-core';
 
@@ -25,11 +25,11 @@ const MISSING = [
 ].flatMap((line) => line.split(' '));
 
 /**
- * Removes features from the documents that the page loads from now on: those of `MISSING` and `others`, all
- * methods of iterators (`map` and others), newer methods of typed arrays, and `for await` over a
+ * Removes features from the documents that the page loads from now on: `MISSING`, `moreFeatures`, the
+ * methods that all iterators share (such as `map`), newer methods of typed arrays, and `for await` over a
  * ReadableStream.
  */
-export async function makeOlder(page: Page, others: readonly string[] = []): Promise<void> {
+export async function makeOlder(page: Page, moreFeatures: readonly string[] = []): Promise<void> {
   await page.addInitScript(`{
     const iteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
     const iteratorMembers = Object.getOwnPropertyNames(iteratorPrototype);
@@ -38,7 +38,7 @@ export async function makeOlder(page: Page, others: readonly string[] = []): Pro
     const typedArrayPrototype = Object.getPrototypeOf(Uint8Array).prototype;
     const newerMethods = ['findLast', 'findLastIndex', 'toReversed', 'toSorted', 'with'];
     for (const name of newerMethods) delete typedArrayPrototype[name];
-    for (const name of ${JSON.stringify([...MISSING, ...others])}) {
+    for (const name of ${JSON.stringify([...MISSING, ...moreFeatures])}) {
       const owners = name.split('.');
       const member = owners.pop();
       let owner = globalThis;

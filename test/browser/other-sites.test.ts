@@ -1,6 +1,6 @@
-// Tests pages of other sites in Chromium. examples/volumes.html uses the built client, and the test adds an
-// EventSource to this page. The page's connections are cut, the daemon restarts, and the network is away for
-// a time. Another page shows the node's page in a frame.
+// Tests pages of sites other than the node's, in Chromium. The first page is examples/volumes.html. It uses
+// the built client. The test adds an EventSource to this page, cuts its connections, restarts the daemon, and
+// takes the network away for a time. The second page shows the node's page in a frame.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -23,8 +23,8 @@ import { startProxy } from './severable-proxy.js';
 const RETURN_MAX_MS = 30_000;
 
 /**
- * A web site on loopback, another origin than the node's. `answer` returns the content for a path: a script
- * if the path ends with .js, else a document.
+ * Starts a web site on loopback. Its origin differs from the node's. `answer` returns the content for a path:
+ * a script if the path ends with .js, else a document.
  */
 async function serveSite(answer: (path: string) => string) {
   const server = createServer(({ url = '/' }, response) => {
@@ -47,7 +47,10 @@ function displayed(page: Page): Promise<readonly string[]> {
   ]`);
 }
 
-/** Begins to count how often the page shows `lost`, even for a very short time. */
+/**
+ * Begins to count how often the page shows `lost`, even for a very short time. The returned function reads
+ * the count.
+ */
 async function countLosses(page: Page): Promise<() => Promise<number>> {
   await page.evaluate(`{
     const status = document.querySelector('#status');
@@ -123,7 +126,7 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   await setKitchen(50);
   await untilPageDisplays('live', 'Living room 0.4', 'Kitchen 0.5');
   assert.ok((await lossCount()) >= 1);
-  // The EventSource gets the volume that it missed, and gets it once.
+  // The EventSource gets the volume that it missed, and gets it exactly once.
   await untilEventSourceHas(1, 0.3, 0.5);
 
   await daemon.restart();
@@ -138,7 +141,7 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   await untilPageDisplays('live', 'Living room 0.4', 'Kitchen 0.7');
 });
 
-test('the page works in a frame of a site that api.cors.origins names', { skip }, async (t) => {
+test('the page of a node works in a frame of a site that api.cors.origins names', { skip }, async (t) => {
   const site = await serveSite((path) => {
     const [, frameUrl] = path.split('?');
     return `<!doctype html><iframe src="${frameUrl}"></iframe>`;
@@ -154,10 +157,10 @@ test('the page works in a frame of a site that api.cors.origins names', { skip }
   await page.goto(`${site.origin}/?${node.url}`);
   const frame = page.frameLocator('iframe');
   await frame.getByText('Connected', { exact: true }).waitFor();
-  const isRequested = (): boolean => node.backends.requests.some(({ command }) => command.do === 'mute');
+  const isMuteRequested = (): boolean => node.backends.requests.some(({ command }) => command.do === 'mute');
   await until('the node gets the command', async () => {
     // On a very busy machine Chromium may not deliver the first click to the frame.
     await frame.getByRole('button', { name: 'Mute the sound on Living room' }).click();
-    return until('the click is handled', isRequested, 3000);
+    return until('the click is handled', isMuteRequested, 3000);
   });
 });

@@ -12,17 +12,17 @@ import { type OpenBrowser, openChromium } from './chromium.js';
 import { spotOn } from './finger.js';
 import { DESK } from './pages.js';
 
-/** A point this far from the corner of a drag handle, or of an output of the tray, is inside. */
+/** A drag handle is wider and higher than this, and so is each output in the tray. */
 const INSIDE_PX = 20;
 
 const skip = skipReason({ programs: ['chromium', 'pulseaudio', 'pactl', 'pacat'] });
 
-describe('the page on a sound server', { skip }, () => {
+describe('the page of a node with a sound server', { skip }, () => {
   const audioNode = audioForAll();
   let browser: OpenBrowser;
   let page: Page;
   /** Requests to other hosts, and errors of the page. */
-  const faults: string[] = [];
+  const defects: string[] = [];
 
   const volumeOf = (name: string): Locator =>
     page.getByRole('slider', { name: `Volume of ${name}`, exact: true });
@@ -30,10 +30,10 @@ describe('the page on a sound server', { skip }, () => {
   before(async () => {
     browser = await openChromium(DESK);
     browser.context.on('request', (request) => {
-      if (new URL(request.url()).hostname !== '127.0.0.1') faults.push(request.url());
+      if (new URL(request.url()).hostname !== '127.0.0.1') defects.push(request.url());
     });
     page = await browser.context.newPage();
-    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('pageerror', (error) => defects.push(error.message));
     await page.goto(`http://127.0.0.1:${audioNode.daemon.port}/ui`);
     await page.locator('.output').first().waitFor();
     // A reload would remove this variable. The last test checks that it is still there.
@@ -41,7 +41,7 @@ describe('the page on a sound server', { skip }, () => {
   });
   after(() => browser.close());
 
-  test('a volume follows the mouse, and the last value arrives', async () => {
+  test('a slider follows the mouse, and the output gets the last volume', async () => {
     const slider = volumeOf('Living room');
     await page.mouse.move(...(await spotOn(slider, 1)));
     await page.mouse.down();
@@ -61,24 +61,24 @@ describe('the page on a sound server', { skip }, () => {
     assert.equal(Number(await slider.inputValue()), percentOfSlider);
   });
 
-  test('the page controls a stream from its beginning to its end: its volume, its mute and its output', async () => {
+  test('the page displays a sink input while it exists, and controls its volume, its mute and its output', async () => {
     // The page must display this markup as text.
     const name = 'Morning <b>show</b>';
     const playing = await audioNode.sound.play({ app: 'Radio', name, sink: 'living' });
     const card = page.locator('.stream').filter({ hasText: name });
-    const untilInputIs = (what: string, isFulfilled: (input: Listed) => boolean): Promise<unknown> =>
-      until(`the sink input is ${what}`, async () => (await audioNode.sound.sinkInputs()).some(isFulfilled));
+    const untilSinkInputIs = (what: string, isExpected: (sinkInput: Listed) => boolean): Promise<unknown> =>
+      until(`the sink input is ${what}`, async () => (await audioNode.sound.sinkInputs()).some(isExpected));
     const untilOutputIs = (output: string): Promise<unknown> =>
-      until(`the output of the stream is ${output}`, async () => {
+      until(`the output of the sink input is ${output}`, async () => {
         const [client] = await audioNode.daemon.read<{ output: string }[]>('/audio/clients');
         return client?.output === output;
       });
     await card.waitFor();
 
     await volumeOf(name).press('Home');
-    await untilInputIs('at 0 %', (input) => percents(input)[0] === 0);
+    await untilSinkInputIs('at 0 %', (sinkInput) => percents(sinkInput)[0] === 0);
     await page.getByRole('button', { name: `Mute ${name}` }).click();
-    await untilInputIs('muted', ({ mute }) => mute);
+    await untilSinkInputIs('muted', ({ mute }) => mute);
     await page.getByRole('combobox', { name: `Output of ${name}` }).selectOption('kitchen');
     await untilOutputIs('kitchen');
 
@@ -86,7 +86,7 @@ describe('the page on a sound server', { skip }, () => {
     assert.ok(handleBox);
     await page.mouse.move(handleBox.x + INSIDE_PX, handleBox.y + INSIDE_PX);
     await page.mouse.down();
-    // This movement begins the drag. Then the page draws the tray.
+    // This movement begins the drag. Then the page draws the tray, which has all outputs.
     await page.mouse.move(handleBox.x + 40, handleBox.y + 60, { steps: 4 });
     const target = await page.locator('.tray-output').filter({ hasText: 'Living room' }).boundingBox();
     assert.ok(target, 'the tray has the living room');
@@ -99,7 +99,7 @@ describe('the page on a sound server', { skip }, () => {
     await card.waitFor({ state: 'detached' });
   });
 
-  test('a stream of another machine has the name of the machine, and a stream of the node itself has none', async () => {
+  test('the page names the machine from which a sink input comes, unless this machine is the node itself', async () => {
     const props = { 'application.process.host': 'laptop' };
     const { sound } = audioNode;
     const [near, far] = await Promise.all([
@@ -123,9 +123,9 @@ describe('the page on a sound server', { skip }, () => {
     // Since the restart the output has never been awake, so it might ignore the volume (sound/server.ts).
     await sound.wake('living');
     await sound.pactl('set-sink-volume', 'living', '51%');
-    await until('51 % is shown', async () => (await volumeOf('Living room').inputValue()) === '51');
+    await until('the page displays 51 %', async () => (await volumeOf('Living room').inputValue()) === '51');
 
     assert.equal(await page.evaluate('window.sameDocument'), true, 'the page was never reloaded');
-    assert.deepEqual(faults, [], 'no request to another host, and no error');
+    assert.deepEqual(defects, [], 'no request to another host, and no error');
   });
 });

@@ -1,6 +1,6 @@
-// Tests the page while its node is away: its text after an announced and after a sudden end, the controls
-// that still work, the focus, and the return. Also tests a page whose node is there: its requests while
-// nobody uses it, its focus, and its forced colours.
+// Tests a page whose node is away: the texts after an announced and after a sudden end of the node, the
+// controls that still work, the focus, and the node's return. Also tests a page whose node is there: its
+// requests while nobody uses it, its focus, forced colours, and a refused event stream.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
@@ -53,7 +53,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     proxy = await startProxy(port, proxy.port);
   };
 
-  test('a page shows why its node is away, disables its controls, and afterwards restores the focus', async () => {
+  test('a page shows why its node is away, disables its controls, and restores the focus when the node returns', async () => {
     const mute = page.getByRole('button', { name: 'Mute Living room' });
     const labelOrClassOfFocused = (): Promise<unknown> =>
       page.evaluate('document.activeElement.ariaLabel ?? document.activeElement.className');
@@ -70,11 +70,11 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
       // Without a reason, both the status and the banner are marked as bad (src/page/header.tsx).
       assert.equal(await page.locator('header .bad').count(), isAnnounced ? 0 : 2);
       await until('every control is disabled', async () => {
-        // A page without buttons would have no enabled one, either.
+        // A page without any button would have no enabled button, either.
         assert.ok((await page.locator('main button').count()) > 10);
         return (await page.locator('main button:not(:disabled)').count()) === 0;
       });
-      // The disabled button has lost the focus to its card, which has no label but the class `output`.
+      // The disabled button has lost the focus to its card. The card has the class `output` and no label.
       await until('the card has the focus', async () =>
         String(await labelOrClassOfFocused()).startsWith('output'),
       );
@@ -144,7 +144,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     await waitForConnected();
   });
 
-  test('a page shows that its node has a newer page, and loads the newer page once no question is open', async (t) => {
+  test('a page shows that its node has a newer page, and loads the newer page as soon as no question is open', async (t) => {
     const { upgradedNode, olderScript } = startUpgradedNode(t);
     await page.getByRole('button', { name: 'Switch off' }).click();
     await page.getByRole('dialog').waitFor();
@@ -164,7 +164,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
 
   test('a page that has become outdated is not loaded again while its node is away', async (t) => {
     const { upgradedNode } = startUpgradedNode(t);
-    // The page is loaded again, so that all its timers are of this clock.
+    // The page is loaded again, so that all its timers use the installed clock.
     await page.clock.install();
     await page.reload();
     await page.getByRole('button', { name: 'Switch off' }).click();
@@ -190,7 +190,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     ['a question', 'Switch off', 'on Cancel', 'Cancel'],
     ['a sheet', /^Playing on/, 'on Close', 'Close'],
   ] as const)
-    test(`${what} that is open while the node is away is closed by a tap ${place}`, async () => {
+    test(`while the node is away, ${what} that is still open is closed by a tap ${place}`, async () => {
       await page.getByRole('button', { name: opener }).click();
       const dialog = page.getByRole('dialog');
       await dialog.waitFor();
@@ -281,8 +281,8 @@ describe('a page whose node is there', { skip: skipReason({ programs: ['chromium
     await page.goto(withoutStream.up().url);
     await page.getByText(/api\.sse\.enabled/).waitFor();
     await page.getByText('Connecting').first().waitFor();
-    const before = requests;
+    const requestsBefore = requests;
     await page.getByRole('button', { name: 'Try now' }).click();
-    await until('the page has tried again', () => requests > before);
+    await until('the page has tried again', () => requests > requestsBefore);
   });
 });

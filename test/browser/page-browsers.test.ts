@@ -41,7 +41,7 @@ const textOfFile = (pattern: RegExp): string => {
 const NEEDS = '#needs';
 
 describe('the check of the bundles', () => {
-  /** Matches the line of an error that refuses the feature. */
+  /** Matches the line that names the refused feature in the message of an error. */
   const refusalOf = (feature: string): RegExp =>
     new RegExp(`^${feature.replaceAll(/[.()]/g, '\\$&')}: `, 'm');
 
@@ -76,7 +76,7 @@ describe('the check of the bundles', () => {
     });
   }
 
-  test('the check of the bundles allows names of our own, and what all browsers have', () => {
+  test('the check of the bundles allows names of the page itself, and features that all browsers have', () => {
     const script = 'class A { #b = 1; ourOwn() { return [this.#b].at(-1); } } new A().ourOwn();';
     checkScript('the script', script);
     checkStyle(
@@ -85,7 +85,7 @@ describe('the check of the bundles', () => {
     );
   });
 
-  test('every feature that the check of the bundles allows is in use', () => {
+  test('the page uses every feature that the check of the bundles allows as an exception', () => {
     const scriptFiles = [...FILES].filter(([name]) => name.endsWith('.js'));
     const used = new Set([
       ...scriptFiles.flatMap(([, { identity }]) => [...featuresOfScript(identity.toString())]),
@@ -97,7 +97,7 @@ describe('the check of the bundles', () => {
     );
   });
 
-  test('the page and the documentation name the browsers of the build', () => {
+  test('the page and the documentation name the oldest browsers for which the page is made', () => {
     assert.ok(textOfFile(/^index\.html$/).includes(BROWSERS_TEXT));
     for (const name of ['docs/http-api.md', 'docs/client.md'])
       assert.ok(readFileSync(join(PROJECT, name), 'utf8').includes(BROWSERS_TEXT), name);
@@ -107,7 +107,7 @@ describe('the check of the bundles', () => {
 describe('the page in an older browser', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  describe('the page in a Chromium with only the features that all browsers of the build share', () => {
+  describe('the page in a Chromium without the features that one of the oldest browsers lacks', () => {
     const errors: string[] = [];
     beforeEach(async () => {
       errors.length = 0;
@@ -116,7 +116,7 @@ describe('the page in an older browser', { skip: skipReason({ programs: ['chromi
       await openPage();
     });
 
-    test('the page in an older browser sends commands, and notices that the connection is lost and back', async () => {
+    test('the page in an older browser sends commands, and notices the loss and the return of the connection', async () => {
       // The value is undefined only if all three features are missing.
       const remainingFeature = await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks');
       assert.equal(remainingFeature, undefined);
@@ -154,8 +154,8 @@ describe('the page in an older browser', { skip: skipReason({ programs: ['chromi
     });
   });
 
-  test('if a function is missing, the page names the browsers that it needs', async () => {
-    // All browsers of the build have this function, so a browser without it is older than they are.
+  test('if the browser lacks a function, the page names the browsers that it needs', async () => {
+    // All browsers for which the page is made have this function. A browser without it is older than these.
     await makeOlder(page, ['Object.hasOwn']);
     node.up();
     await page.goto(node.url);

@@ -1,6 +1,5 @@
-// Tests in Firefox and WebKit what people do with the page on a phone, at a desk and on a wall. This file
-// has only what an engine may do in its own way; the other files `page-*.test.ts` test everything in
-// Chromium.
+// Tests the page in Firefox and WebKit, on a phone, at a desk and on a wall. This file tests only behaviour
+// that may differ between engines. The other files `page-*.test.ts` test the page in Chromium.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -32,8 +31,8 @@ const VOLUME = 'Volume on Living room';
 const LOUDER_OUTPUT = output(0, { default: true, state: 'running', volume: 0.7 });
 
 /**
- * Keeps in `texts` every text of the header since the page was shown. `isBack` is true if the browser has
- * brought the page back as it was.
+ * Collects each text of the header in `texts`. When the browser brings the page back as it was, `texts`
+ * begins anew, and `isBack` becomes true.
  */
 const WATCH_HEADER = `(() => {
   window.texts = [];
@@ -99,10 +98,7 @@ for (const engine of ENGINES)
       await page.sees('Nocturne in E-flat major');
       if (query === '') await waitForWholePage(page);
     };
-    /**
-     * The commands of people. `status` is left out, because the page sends it by itself, to learn whether
-     * the node can be switched off.
-     */
+    /** Leaves out `status`, which the page sends by itself to learn whether the node can be switched off. */
     const commands = () =>
       node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
     const commandIs = (expected: object) =>
@@ -116,7 +112,7 @@ for (const engine of ENGINES)
         return true;
       });
     const displayedVolumeIs = (text: string) =>
-      until(`the volume is shown as ${text}`, async () => (await page.valueOf(VOLUME)) === text);
+      until(`the volume is displayed as ${text}`, async () => (await page.valueOf(VOLUME)) === text);
 
     for (const means of ['touch', 'keys', 'pointer'] as const)
       test(`each control acts by ${means}`, async () => {
@@ -194,7 +190,7 @@ for (const engine of ENGINES)
       await page.sees('Connection lost');
       await page.waitFor('button', 'Try now');
       // `has` finds only controls that can be used.
-      await until('no control can be used', async () => !(await page.has('button', 'Mute Kitchen')));
+      await until('the button cannot be used', async () => !(await page.has('button', 'Mute Kitchen')));
 
       node.change(LOUDER_OUTPUT);
       proxy = await startProxy(node.port, proxy.port);
@@ -219,25 +215,25 @@ for (const engine of ENGINES)
       await displayedVolumeIs('70%');
     });
 
-    test('when Back returns to the page, it shows the new volume, and reports no loss', async (t) => {
-      const other = new NodeWithPage().up();
-      t.after(() => other.close());
+    test('when the browser goes back to the page, the page shows the new volume, and reports no loss', async (t) => {
+      const otherNode = new NodeWithPage().up();
+      t.after(() => otherNode.close());
       await open(PHONE);
       await page.evaluate(WATCH_HEADER);
 
-      await page.goto(other.url);
+      await page.goto(otherNode.url);
       await page.sees('Nocturne in E-flat major');
       node.change(LOUDER_OUTPUT);
       await page.back();
 
       await displayedVolumeIs('70%');
       assert.equal(await page.evaluate('window.isBack ?? false'), engine.keepsPages);
-      // Firefox loads the page again, which removes `texts`. So this assertion is only for WebKit.
+      // Firefox loads the page again and loses `texts`, so the last assertion checks nothing there.
       const texts = await page.evaluate<string[]>('window.texts ?? []');
       assert.ok(!texts.join().includes('lost'), texts.join());
     });
 
-    test('the wall fits on the screen, and a touch of its Pause pauses the player', async () => {
+    test('the wall fits on the screen, and a touch of the button Pause pauses the player', async () => {
       await open(DESK, '?view=now');
       await page.sees('Living room');
       await assertClean(page, `${engine.name}-wall`);
@@ -247,7 +243,7 @@ for (const engine of ENGINES)
       await commandIs({ do: 'pause', player: MPD });
     });
 
-    test('axe has no finding on a phone and at a desk, and nothing sticks out of the page', async () => {
+    test('axe has no finding on a phone and at a desk, and nothing sticks out, is cut off, or is too small', async () => {
       await open(PHONE);
       for (const tab of ['Music', 'Sound', 'Node'] as const) {
         await page.press('pointer', 'button', tab);

@@ -1,5 +1,5 @@
 // Tests parts of the page that other pages may show in a narrow frame. The browser's window is as narrow as
-// such a frame. Neither in English nor in German may a part be wider than the window.
+// such a frame. No part may be wider than the window, in English or in German.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -27,7 +27,7 @@ for (const locale of ['en-GB', 'de-DE']) {
     pageForEach({ locale, viewport: { width: 240, height: 400 } });
 
     for (const part of PARTS) {
-      test(`nothing of ?only=${part} in ${locale} is wider than a narrow frame`, async () => {
+      test(`the page ?only=${part} in ${locale} fits into a narrow frame`, async () => {
         node.up();
         // The part `system` shows more text when a backend has failed.
         const prepareStates = [

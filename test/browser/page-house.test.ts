@@ -1,5 +1,5 @@
-// Tests the house on one page (docs/http-api.md, "The page"): one Chromium speaks to several nodes, each at
-// an address of its own.
+// Tests the page of the whole house, and the menu of its rooms (docs/http-api.md, "The page"). Each room is a
+// node with an address of its own, and one Chromium speaks to all of them.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
@@ -22,7 +22,7 @@ const ROOMS_MAX = 16;
 /** Chromium simulates a processor that is this many times slower than the one of this machine. */
 const TIMES_SLOWER = 6;
 const ONLY_OUTPUT = { kind: 'output', ref: '0' };
-/** An address that `makeHouse` makes, and at which no node listens at first. */
+/** `makeHouse` makes this address. A house of three rooms has no node at this address at first. */
 const NEW_ADDRESS = '10.9.0.15';
 
 /**
@@ -68,17 +68,17 @@ inOwnNetwork(import.meta.url, () => {
     }
 
     async function showHouse(): Promise<void> {
-      const [first] = house.rooms.values();
-      await page.goto(`${first?.url}?view=house`);
+      const [firstNode] = house.rooms.values();
+      await page.goto(`${firstNode?.url}?view=house`);
       for (const name of house.rooms.keys()) await card(name).getByRole('slider').waitFor();
     }
 
     const card = (name: string): Locator =>
       page.locator('.room').filter({ has: page.getByRole('heading', { name, exact: true }) });
 
-    const sliderOfAll = () => page.getByRole('slider', { name: 'Volume of all rooms' });
+    const allRoomsSlider = () => page.getByRole('slider', { name: 'Volume of all rooms' });
 
-    /** Leaves out `status`, which only reads the state. */
+    /** Leaves out `status`, which the page sends by itself. */
     const commandsOf = (node: NodeWithPage) =>
       node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
 
@@ -94,9 +94,9 @@ inOwnNetwork(import.meta.url, () => {
       await card('Living room').getByText('Nocturne in E-flat major').waitFor();
 
       await card('Kitchen').getByRole('button', { name: 'Play: Kitchen' }).click();
-      await until('the kitchen plays', () => commandsOf(house.room('Kitchen')).length === 1);
+      await until('the kitchen has a command', () => commandsOf(house.room('Kitchen')).length === 1);
       await card('Attic').getByRole('button', { name: 'Mute Attic' }).click();
-      await until('the attic is muted', () => commandsOf(house.room('Attic')).length === 1);
+      await until('the attic has a command', () => commandsOf(house.room('Attic')).length === 1);
 
       assert.deepEqual(commandsOf(house.room('Kitchen')), [
         { do: 'play', player: 'org.mpris.MediaPlayer2.mpd' },
@@ -104,14 +104,14 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(commandsOf(house.room('Attic')), [{ do: 'mute', target: ONLY_OUTPUT, muted: true }]);
       // If another card had sent a command to the living room, that command would have come before this one.
       await card('Living room').getByRole('button', { name: 'Mute Living room' }).click();
-      await until('the living room is muted', () => commandsOf(house.room('Living room')).length > 0);
+      await until('the living room has a command', () => commandsOf(house.room('Living room')).length > 0);
       const muteLivingRoom = { do: 'mute', target: ONLY_OUTPUT, muted: true };
       assert.deepEqual(commandsOf(house.room('Living room')), [muteLivingRoom]);
       const href = await card('Attic').getByRole('link').getAttribute('href');
       assert.equal(href, house.room('Attic').url);
     });
 
-    test('the house has no finding of axe, and fits a phone', async () => {
+    test('the page of the house and its menu of rooms have no finding of axe, and fit a phone', async () => {
       await openHouse(...THREE_ROOMS);
       await house.close('Attic');
       await card('Attic').getByText('Not there right now').waitFor();
@@ -125,7 +125,7 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(await misfits(page), []);
     });
 
-    test('the house mutes and pauses all rooms at once, and its volume keeps their volumes in proportion', async () => {
+    test('the page of the house mutes all rooms, pauses all rooms that play, and changes all volumes in proportion', async () => {
       await openHouse(...THREE_ROOMS);
       house.room('Kitchen').change(output(0, { description: 'Kitchen', default: true, volume: 0.2 }));
       house.room('Attic').change(player('mpd', { playback_status: 'Paused' }));
@@ -135,9 +135,9 @@ inOwnNetwork(import.meta.url, () => {
       );
       await card('Attic').getByRole('button', { name: 'Play: Attic' }).waitFor();
       // The loudest rooms are the living room and the attic, with 0.40.
-      assert.equal(await sliderOfAll().inputValue(), '40');
+      assert.equal(await allRoomsSlider().inputValue(), '40');
 
-      await sliderOfAll().focus();
+      await allRoomsSlider().focus();
       // The key raises the loudest rooms to 0.41. In proportion the kitchen gets 0.205, which the page
       // rounds to two decimals (src/page/proportion.ts).
       await page.keyboard.press('ArrowUp');
@@ -162,11 +162,11 @@ inOwnNetwork(import.meta.url, () => {
       await page.getByRole('button', { name: 'Pause all' }).click();
       const isPaused = (name: string) =>
         commandsOf(house.room(name)).some((command) => command.do === 'pause_all');
-      await until('the two that play are paused', () => isPaused('Living room') && isPaused('Kitchen'));
+      await until('both rooms that play are paused', () => isPaused('Living room') && isPaused('Kitchen'));
       assert.deepEqual(commandsOf(house.room('Attic')), []);
     });
 
-    test('the button Pause all also pauses a room without an output, and a room whose player can only be stopped', async () => {
+    test('the button Pause all also acts on a room without an output, and on a room whose player can only be stopped', async () => {
       await openHouse('Living room', 'Kitchen');
       const livingRoom = house.room('Living room');
       livingRoom.change(player('mpd', { capabilities: { ...PLAYER.capabilities, can_pause: false } }));
@@ -177,20 +177,20 @@ inOwnNetwork(import.meta.url, () => {
       await card('Kitchen').waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Pause all' }).click();
       for (const node of [livingRoom, kitchen])
-        await until('the room is paused', () => isDeepStrictEqual(commandsOf(node), [{ do: 'pause_all' }]));
+        await until('the command has come', () => isDeepStrictEqual(commandsOf(node), [{ do: 'pause_all' }]));
     });
 
-    test('the card of a room, and the volume of all rooms, act on the output at which the player of the room plays', async () => {
+    test('the card of a room, and the slider of all rooms, act on the output of the player, or else on that of another program', async () => {
       await openHouse('Living room');
       const node = house.room('Living room');
       // 4711 is the process of the ordinary player (`player` in node-with-page.ts).
-      const playerFields = { props: { 'application.process.id': '4711' }, output: 'output-0' };
+      const playerStreamFields = { props: { 'application.process.id': '4711' }, output: 'output-0' };
       const terrace = output(1, { description: 'Terrace', volume: 0.3 });
-      // The first stream plays an input at output 0. The second belongs to another program, and the third to
-      // the player.
+      // Stream 8 plays an input at output 0. Stream 9 belongs to another program, and stream 10 to the
+      // player.
       const streamOfInput = stream(8, { output: 'output-0', input: 'turntable' });
-      node.change(terrace, streamOfInput, stream(9, { output: 'output-1' }), stream(10, playerFields));
-      const sendsToOutput = async (id: number, command: object, act: () => Promise<void>): Promise<void> => {
+      node.change(terrace, streamOfInput, stream(9, { output: 'output-1' }), stream(10, playerStreamFields));
+      const assertSentTo = async (id: number, command: object, act: () => Promise<void>): Promise<void> => {
         const expected = { ...command, target: { kind: 'output', ref: String(id) } };
         forgetCommands();
         await act();
@@ -202,19 +202,19 @@ inOwnNetwork(import.meta.url, () => {
         card(label)
           .getByRole('button', { name: `Mute ${label}` })
           .click();
-      await sendsToOutput(0, { do: 'mute', muted: true }, () => mute('Living room'));
-      await sendsToOutput(0, { do: 'volume', volume: 0 }, () => sliderOfAll().press('Home'));
+      await assertSentTo(0, { do: 'mute', muted: true }, () => mute('Living room'));
+      await assertSentTo(0, { do: 'volume', volume: 0 }, () => allRoomsSlider().press('Home'));
 
-      // Now no stream has the process id of the player, as with a bridge such as mpDris2. So the page takes
-      // the first stream that sounds and plays no input, which is that of the other program.
+      // Now no stream has the player's process id, as with mpDris2, whose sound comes from another process.
+      // So the page takes the first stream that is not paused and plays no input. This is stream 9.
       node.change(player('mpd', { pid: 1 }), drop('audio.clients', '10'));
-      await sendsToOutput(1, { do: 'mute', muted: true }, () => mute('Terrace'));
-      await sendsToOutput(1, { do: 'volume', volume: 1 }, () => sliderOfAll().press('End'));
+      await assertSentTo(1, { do: 'mute', muted: true }, () => mute('Terrace'));
+      await assertSentTo(1, { do: 'volume', volume: 1 }, () => allRoomsSlider().press('End'));
     });
 
-    test('a room without a sound card has neither the name nor the volume of the placeholder', async () => {
+    test("a room without a sound card has neither the name nor the volume of the sound server's placeholder", async () => {
       await openHouse('Living room', 'Kitchen');
-      // The sound server has this output as a placeholder, only while it has no other one.
+      // The sound server has this placeholder only while it has no other output.
       house
         .room('Kitchen')
         .change(output(0, { name: 'auto_null', description: 'Dummy Output', default: true }));
@@ -223,26 +223,26 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(await card('kitchen').getByRole('slider').count(), 0);
     });
 
-    test('the volume of all rooms can be set again after the only room has lost its output during a change', async () => {
+    test('the volume of all rooms can be set again after the only room has lost its output during a change of the volume', async () => {
       await openHouse('Living room');
       const node = house.room('Living room');
-      const livingRoom = output(0, { description: 'Living room', default: true, volume: 0.4 });
+      const livingRoomOutput = output(0, { description: 'Living room', default: true, volume: 0.4 });
       const commandAnswer = node.backends.hold();
-      await sliderOfAll().press('ArrowUp');
+      await allRoomsSlider().press('ArrowUp');
       await until('the first volume has come', () => commandsOf(node).length === 1);
-      // The slider sends this volume after the answer to the first one.
-      await sliderOfAll().press('ArrowUp');
+      // The slider sends the second volume after the answer to the first one.
+      await allRoomsSlider().press('ArrowUp');
       node.change(drop('audio.outputs', '0'));
-      await until('no room can be changed', () => sliderOfAll().isDisabled());
+      await until('the slider is disabled', () => allRoomsSlider().isDisabled());
       commandAnswer.resolve({ ok: true, value: {} });
-      await until('the slider shows that there is no volume', async () => {
-        return (await sliderOfAll().inputValue()) === '0';
+      await until('the slider is at 0', async () => {
+        return (await allRoomsSlider().inputValue()) === '0';
       });
-      node.change(livingRoom);
-      await until('the room can be changed', () => sliderOfAll().isEnabled());
+      node.change(livingRoomOutput);
+      await until('the slider is enabled', () => allRoomsSlider().isEnabled());
 
       forgetCommands();
-      await sliderOfAll().press('Home');
+      await allRoomsSlider().press('Home');
       const expected = { do: 'volume', target: ONLY_OUTPUT, volume: 0 };
       await until('the volume has come', () => isDeepStrictEqual(commandsOf(node).at(-1), expected));
     });
@@ -259,12 +259,12 @@ inOwnNetwork(import.meta.url, () => {
       await until('the attic is back', () => card('Attic').getByRole('slider').isEnabled());
       assert.equal(await card('Attic').getByRole('link').getAttribute('href'), house.room('Attic').url);
       await card('Attic').getByRole('button', { name: 'Mute Attic' }).click();
-      await until('the attic is muted', () => commandsOf(house.room('Attic')).length === 1);
+      await until('the attic has a command', () => commandsOf(house.room('Attic')).length === 1);
     });
 
     test('a room that loses its output and then goes away keeps the name of its output', async () => {
       await openHouse(...THREE_ROOMS);
-      // The sound server of a machine that is switched off may end first.
+      // When a machine is switched off, its sound server may end before the node goes away.
       house.room('Attic').change(drop('audio.outputs', '0'));
       // While the node is live without an output, its room has the host name `attic`
       // (src/page/use-house.tsx).
@@ -273,7 +273,7 @@ inOwnNetwork(import.meta.url, () => {
       await card('Attic').getByText('Not there right now').waitFor();
     });
 
-    test('a room is not marked as controlled only on its own page while the page connects at its second address', async () => {
+    test('a card does not say `Can only be controlled on its own page` while the page connects to the second address of the node', async () => {
       house = new HouseOfNodes(...THREE_ROOMS);
       house.addAddress('Attic', NEW_ADDRESS);
       // No node listens at NEW_ADDRESS, which is the first address of the attic now. The connection to the
@@ -300,20 +300,20 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(await card('Attic').count(), 0);
     });
 
-    test('a room is only a link if its node does not know the node that serves the page', async () => {
+    test('a card has a link and no controls if the node of the room does not know the node that serves the page', async () => {
       await openHouse(...THREE_ROOMS);
       const pageNode = 'Living room';
       const forgetfulNode = 'Attic';
       house.forget(pageNode, forgetfulNode);
       await page.reload();
-      // The attic refuses the requests of this page, so the page does not know its state. The room therefore
-      // has the name that its node announces.
+      // The attic refuses the requests of this page, so the page does not know the state of the attic. The
+      // card therefore has the name that the node of the attic announces.
       await card('tonearm on attic').getByText('Can only be controlled on its own page').waitFor();
       assert.equal(await card('tonearm on attic').getByRole('slider').count(), 0);
       await card('Kitchen').getByRole('slider').waitFor();
     });
 
-    test('a node with a public host or with another API is only a link, and the page requests nothing from the public one', async () => {
+    test('the card of a node with a public host or another API has a link and no controls, and the page requests nothing from the public host', async () => {
       house = new HouseOfNodes(...THREE_ROOMS);
       const forged: NodeRecord = {
         name: 'forged',
@@ -346,14 +346,14 @@ inOwnNetwork(import.meta.url, () => {
       );
     });
 
-    test('the heading is a menu of the rooms, with what each room plays and a button to pause it', async () => {
+    test('the heading opens a menu with each room, the title that the room plays, and a button that pauses the room', async () => {
       house = new HouseOfNodes(...THREE_ROOMS);
       await page.goto(house.room('Living room').url);
       await page.locator('.house summary').click();
       const item = page.locator('.room-menu li').filter({ hasText: 'Kitchen' });
       await item.getByText('Nocturne in E-flat major').waitFor();
       await item.getByRole('button', { name: 'Pause: Kitchen' }).click();
-      await until('the kitchen is paused', () => commandsOf(house.room('Kitchen')).length === 1);
+      await until('the kitchen has a command', () => commandsOf(house.room('Kitchen')).length === 1);
       await page.getByRole('link', { name: 'All rooms' }).click();
       await card('Attic').getByRole('slider').waitFor();
     });
@@ -361,7 +361,7 @@ inOwnNetwork(import.meta.url, () => {
     test('the button of a room in the menu continues the player that it has paused, also if the menu was closed meanwhile', async () => {
       house = new HouseOfNodes('Living room', 'Kitchen');
       const kitchen = house.room('Kitchen');
-      // The stopped player becomes the first one of the room. The button must not choose it.
+      // The stopped player becomes the first player of the room. The button must not act on this player.
       const stopped = player('airplay', { playback_status: 'Stopped', metadata: {} });
       kitchen.change(drop('players', 'org.mpris.MediaPlayer2.mpd'), stopped, player('mpd'));
       await page.goto(house.room('Living room').url);
@@ -369,7 +369,7 @@ inOwnNetwork(import.meta.url, () => {
       await menu.click();
       await page.getByRole('button', { name: 'Pause: Kitchen' }).click();
       const pause = { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' };
-      await until('the player is paused', () => isDeepStrictEqual(commandsOf(kitchen), [pause]));
+      await until('the command to pause has come', () => isDeepStrictEqual(commandsOf(kitchen), [pause]));
       kitchen.change(player('mpd', { playback_status: 'Paused' }));
       const play = page.getByRole('button', { name: 'Play: Kitchen' });
       await play.waitFor();
@@ -381,10 +381,10 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(commandsOf(kitchen), [pause, { ...pause, do: 'play' }]);
     });
 
-    test('a menu of rooms opens no stream to a room if it is closed while the page probes the addresses of this room', async () => {
+    test('a menu of rooms that is closed while the page probes the addresses of a room opens no stream to this room', async () => {
       house = new HouseOfNodes(...THREE_ROOMS);
-      // No node listens at NEW_ADDRESS, which is the first address of the attic now. After the attempt there
-      // has failed, the page probes both addresses (src/page/room-connection.ts).
+      // No node listens at NEW_ADDRESS, which is the first address of the attic now. When the page cannot
+      // connect to it, the page probes both addresses (src/page/room-connection.ts).
       house.addAddress('Attic', NEW_ADDRESS);
       const origin = new URL(house.room('Attic').url).origin;
       const streamUrls: string[] = [];
@@ -405,17 +405,17 @@ inOwnNetwork(import.meta.url, () => {
 
       await menu.click();
       await attic.getByText('Nocturne in E-flat major').waitFor();
-      // This one stream is for the menu that is open now, so the closed one has opened none.
+      // This one stream is for the menu that is open now, so the closed menu has opened none.
       assert.equal(streamUrls.length, 1);
     });
 
-    test('a slider that is scrolled under the header is behind it', async () => {
+    test('a slider that is scrolled to the place of the header is behind the header', async () => {
       await openHouse(...THREE_ROOMS);
       await page.setViewportSize({ width: 360, height: 500 });
       assert.equal(await page.evaluate(FRONT_AT_THUMB), 'HEADER');
     });
 
-    test('many tabs share one stream to each room', async () => {
+    test('many tabs of the browser share one stream to each room', async () => {
       await openHouse(...THREE_ROOMS);
       const tabs: Page[] = [];
       // A browser opens at most six connections to a node (docs/http-api.md, "The page").
@@ -428,11 +428,11 @@ inOwnNetwork(import.meta.url, () => {
       }
       const kitchenHealth = async () =>
         (await house.room('Kitchen').json('/health')) as { streams: { open: number } };
-      await until('one stream is open', async () => (await kitchenHealth()).streams.open === 1);
+      await until('the kitchen has one open stream', async () => (await kitchenHealth()).streams.open === 1);
       await Promise.all(tabs.map((tab) => tab.close()));
     });
 
-    test('the page has sixteen rooms, and a slow processor keeps up with all of them', async () => {
+    test('a page with sixteen rooms shows the changes of all rooms, even on a slow processor', async () => {
       const names = Array.from({ length: ROOMS_MAX }, (_, room) => `Room ${room + 1}`);
       house = new HouseOfNodes(...names);
       const session = await page.context().newCDPSession(page);

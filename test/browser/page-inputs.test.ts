@@ -46,20 +46,20 @@ describe('the section of inputs', { skip: skipReason({ programs: ['chromium'] })
     await choice.selectOption('Kitchen');
     assert.deepEqual(await nextCommand(), { do: 'listen', input: '40', output: 'output-1' });
     node.change(input({ listen: ['output-1'] }));
-    await until('the choice is displayed', async () => (await choice.inputValue()) === 'output-1');
+    await until('the kitchen is displayed', async () => (await choice.inputValue()) === 'output-1');
     await choice.selectOption('Living room');
     await commandsAre(
       { do: 'listen', input: '40', output: 'output-0' },
       { do: 'stop-listen', input: '40', output: 'output-1' },
     );
-    // The scripted node carries out no command, so it publishes that the input still plays only in the
+    // The scripted node carries out no command, so in its next record the input still plays only in the
     // kitchen.
     node.change(input({ listen: ['output-1'] }));
     await choice.selectOption('Nowhere');
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
   });
 
-  test('the button Use makes an input the default, and the button More shows the controls for its socket and balance', async () => {
+  test('the button Use makes an input the default, and the button More shows the controls for the port and the balance of the input', async () => {
     const ports = [
       { name: 'line', description: 'Line in', available: 'yes' },
       { name: 'phono', description: 'Phono', available: 'unknown' },

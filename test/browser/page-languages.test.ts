@@ -1,5 +1,5 @@
-// Tests the languages of the page: a browser loads the file of the language that it prefers, and no other.
-// Without a file the page is English.
+// Tests the languages of the page. The page loads only the file of the language that the browser prefers.
+// English has no file. The page is also English if the file of a language cannot be loaded.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -18,7 +18,7 @@ const ROWS: readonly (readonly [tag: string, language: string, headingOfOutputs:
   ['pt-BR', 'portuguese', 'Saídas'],
 ];
 
-/** Makes the browser prefer a language. The returned list gets the language files that the page loads. */
+/** Makes the browser prefer a language. The returned list gets the paths of the requested language files. */
 async function prefer(tag: string): Promise<readonly string[]> {
   const files: string[] = [];
   page.on('request', (request) => {
@@ -32,7 +32,7 @@ describe('the page in the language of the browser', { skip: skipReason({ program
   pageForEach(DESK);
 
   for (const [tag, language, heading] of ROWS) {
-    test(`the page is in ${language} for ${tag}, and loads no other language`, async () => {
+    test(`the page in a browser that prefers ${tag} is in ${language}, and loads no other language`, async () => {
       const files = await prefer(tag);
       await openPage();
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
@@ -57,7 +57,8 @@ describe('the page in the language of the browser', { skip: skipReason({ program
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
     // Dates are English, too. This one is `checked_at` of ORDINARY (node-with-page.ts).
     await page.locator('#upgrade').getByText('Jan 1, 2026').waitFor();
-    // The page sends no further command by itself. `openPage` has forgotten those of the start (pages.ts).
+    // `openPage` has forgotten the commands that the page sends at its start (pages.ts). The page sends no
+    // other command by itself.
     assert.equal(node.backends.requests.length, 0);
   });
 });

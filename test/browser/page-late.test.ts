@@ -1,5 +1,6 @@
-// Tests the parts of the page that are loaded or drawn late. Nothing moves when they come. If a part does
-// not come, the page loads it again, names the failure, or loads a newer page.
+// Tests the parts of the page that are loaded or drawn late. No control moves when they appear. If a part
+// cannot be loaded, the page reports this and tries again. If the node has a newer page, the browser loads
+// the newer page.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -10,6 +11,7 @@ import { until } from '../until.js';
 import { NodeWithPage, ORDINARY, output, PAGE_FOLDER } from './node-with-page.js';
 import { commandsAre, DESK, node, openPage, page, pageForEach } from './pages.js';
 
+/** This pattern matches two files, `sound-tab` and `node-tab`. */
 const TAB_FILES = '**/ui/*-tab-*.js';
 const SHEETS_FILE = '**/ui/sheets-*.js';
 const MISSING = 'A part of this page did not load. If it stays away, load the page again.';
@@ -36,7 +38,7 @@ const REMEMBER_PLACES = `(() => {
   window.placesBefore = visible.map((control) => [control, placeOf(control)]);
   return visible.length;
 })()`;
-/** Names each control of `placesBefore` that is now elsewhere or gone. */
+/** Names each control of `placesBefore` that has moved, has another size, or is gone. */
 const MOVED_CONTROLS = `window.placesBefore
   .filter(([control, before]) => window.placeOf(control) !== before)
   .map(([control, before]) => (control.ariaLabel ?? control.textContent) + ' was at ' + before + ', is at ' + window.placeOf(control))`;
@@ -51,11 +53,12 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
       await page.setViewportSize({ width, height });
       const pendingRoutes: Route[] = [];
       await page.route(TAB_FILES, (route) => void pendingRoutes.push(route));
-      // With six outputs beside the two ordinary ones, the late parts make the tallest column taller.
+      // With six outputs beside the two ordinary ones, the column of the outputs is the tallest. A late part
+      // makes this column taller.
       const outputs = [2, 3, 4, 5, 6, 7].map((id) => output(id));
       node.up({ audio: [...ORDINARY.audio, ...outputs] });
       await page.goto(node.url);
-      await until('both files are requested', () => pendingRoutes.length === 2);
+      await until('both files of the tabs are requested', () => pendingRoutes.length === 2);
       const eighthOutput = page.locator('#outputs .output').nth(7);
       await eighthOutput.waitFor({ state: 'attached' });
       await page.locator('#streams .stream').first().waitFor({ state: 'attached' });
@@ -73,7 +76,7 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
     });
   }
 
-  test('a row of a stream is as high before the browser draws it as afterwards', async () => {
+  test('a row of a stream keeps its height when the browser draws the row', async () => {
     await openPage();
     const row = page.locator('#streams .stream').first();
     await row.locator('select').waitFor();
@@ -105,7 +108,7 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
     await page.route(
       '**/ui/sound-tab-*.js',
       async (route) => {
-        await until('the other part is missing', () => page.getByText(MISSING).isVisible());
+        await until('the page says that a part is missing', () => page.getByText(MISSING).isVisible());
         await route.continue();
       },
       { times: 1 },
@@ -116,7 +119,7 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
     assert.ok(await page.getByText(MISSING).isVisible());
   });
 
-  test('a sheet opens by itself when its file comes at the second attempt', async () => {
+  test('a sheet opens by itself when its file is loaded at the second attempt', async () => {
     await openPage();
     await page.route(SHEETS_FILE, (route) => route.abort(), { times: 1 });
     await page.getByRole('button', { name: 'Playing on' }).click();
@@ -134,15 +137,15 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
     await commandsAre({ do: 'mute', target: { kind: 'output', ref: '0' }, muted: true });
   });
 
-  test('if a page requests a file that the node no longer has, it loads the newer page', async (t) => {
-    // The node serves the files of this map. The test changes the map below, as an upgrade would.
+  test('the browser loads the newer page after the page has requested a file that the node no longer has', async (t) => {
+    // The node serves the files of this map. Later the test changes the map, as an upgrade would.
     const files = new Map(readPageFiles(PAGE_FOLDER));
-    const upgraded = new NodeWithPage({}, files).up();
-    t.after(() => upgraded.close());
-    await page.goto(upgraded.url);
+    const upgradedNode = new NodeWithPage({}, files).up();
+    t.after(() => upgradedNode.close());
+    await page.goto(upgradedNode.url);
     await page.locator('#system .button').first().waitFor();
-    // The page's stream stays open, as behind a proxy that keeps the stream over an upgrade of the node. So
-    // the page learns of the upgrade only from a missing file.
+    // The page's stream stays open, as behind a proxy that keeps the stream open during an upgrade of the
+    // node. So the page notices the upgrade only by a missing file.
     const html = files.get('index.html')?.identity.toString() ?? '';
     const oldScript = /app-[\w-]{10}\.js/.exec(html)?.[0] ?? '';
     const newScript = 'app-0123456789.js';

@@ -16,7 +16,7 @@ const TRACKS = ['One', 'Two'].map((title, index) => ({
   track_id: `/list/${index}`,
   metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
 }));
-/** A list whose event would be longer than the stream allows. */
+/** A tracklist whose event would be longer than the stream allows, so the event has only the first tracks. */
 const longList = (title: string) => ({
   can_edit_tracks: false,
   tracks: Array.from({ length: 60 }, (_, index) => ({
@@ -24,9 +24,9 @@ const longList = (title: string) => ({
     metadata: { 'xesam:title': `${title} ${index}`, 'xesam:comment': 'x'.repeat(4_000) },
   })),
 });
-/** A removal is sent after the time in which it can be undone (src/page/tracklist.tsx). */
+/** A removal can be undone for this time, and is sent afterwards (src/page/tracklist.tsx). */
 const UNDO_MS = 5000;
-/** The page waits at most this long for the connection of a device (src/page/bluetooth.tsx). */
+/** After the node's answer, the page waits at most this long for a connection (src/page/bluetooth.tsx). */
 const LATE_CONNECTION_MS = 20_000;
 /** The name of a tracklist of which the page knows only the first tracks. */
 const LONG_LIST_NAME = /^Tracks \(\d+\+\)$/;
@@ -38,20 +38,20 @@ const SPEAKER = {
   connected: true,
 };
 
-describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
+describe('three lists of the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
-  test('links to the nodes of the house, marks its own node, and removes a node that goes', async () => {
+  test('the page links to the nodes of the house, marks its own node, and removes a node that goes away', async () => {
     node.up();
     await page.goto(node.url);
     await page.locator('h1').waitFor();
     assert.equal(await page.locator('.house').count(), 0);
 
-    // Alone, this path would lead to another host. Behind the node's address it must stay a path.
-    const strange = discoveredNode('attic', { addresses: ['2001:db8::1'], path: '//evil.example' });
+    // A link to this path alone would lead to another host, so the node's address must stand before the path.
+    const strangeNode = discoveredNode('attic', { addresses: ['2001:db8::1'], path: '//evil.example' });
     node.change(
       discoveredNode('kitchen', { self: true }),
-      strange,
+      strangeNode,
       discoveredNode('cellar', { addresses: [] }),
     );
     await page.locator('.house summary').click();
@@ -84,7 +84,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await until('the menu closes', async () => !(await links.first().isVisible()));
   });
 
-  test("plays, removes and adds a player's tracks", async () => {
+  test("the page plays, removes and adds a player's tracks, and offers no change of a list that cannot be edited", async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     const editableList = { can_edit_tracks: true, tracks: TRACKS };
     node.change(put('players.tracklist', VLC, editableList));
@@ -107,7 +107,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
   });
 
-  test('undoes the removal of a track by a button in the same place, and sends a removal at once if the list is closed', async () => {
+  test('the page undoes the removal of a track by a button in the place of the pressed button, and sends a removal at once if the list is closed', async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     node.change(put('players.tracklist', VLC, { can_edit_tracks: true, tracks: TRACKS }));
     await page.clock.install();
@@ -130,7 +130,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsAre({ do: 'remove', player: VLC, track: '/list/1' });
   });
 
-  test('offers no undo while the removal of a track has been sent and has no answer yet', async () => {
+  test('the page offers no undo while the request to remove a track has no answer', async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     node.change(put('players.tracklist', VLC, { can_edit_tracks: true, tracks: TRACKS }));
     const removalAnswer = node.backends.hold();
@@ -145,7 +145,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.getByRole('button', { name: 'Remove One', disabled: false }).waitFor();
   });
 
-  test('fetches the tracks that do not fit into the stream, once the list is open', async () => {
+  test('the page fetches the rest of a long tracklist when the list is opened', async () => {
     const list = longList('Long');
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     node.change(put('players.tracklist', VLC, list));
@@ -155,7 +155,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await until('all tracks are there', async () => (await buttons.count()) === list.tracks.length);
   });
 
-  test('shows the first tracks of a new large player while the request for all its tracks has no answer', async () => {
+  test('the page shows the first tracks of a player that becomes the large one, while the request for all tracks has no answer', async () => {
     const vlc = { identity: 'VLC', tracklist_supported: true };
     const mpd = { identity: 'MPD', tracklist_supported: true };
     node.up({ players: [player('vlc', vlc)] });
@@ -177,11 +177,11 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.getByRole('button', { name: 'Play New 0' }).waitFor();
   });
 
-  const bluetoothCard = (): Locator => page.locator('#bluetooth');
-  const button = (name: string): Locator => bluetoothCard().getByRole('button', { name, exact: true });
-  const waitForText = (text: string | RegExp): Promise<void> => bluetoothCard().getByText(text).waitFor();
+  const bluetoothSection = (): Locator => page.locator('#bluetooth');
+  const button = (name: string): Locator => bluetoothSection().getByRole('button', { name, exact: true });
+  const waitForText = (text: string | RegExp): Promise<void> => bluetoothSection().getByText(text).waitFor();
 
-  test('shows how long a phone can still be paired, and lists the phone afterwards', async () => {
+  test('the page shows how long a phone can still be paired, and lists the phone afterwards', async () => {
     node.up({ bluetooth: [bluetooth({ known_devices: [] })] });
     await page.goto(node.url);
     await openTab('Sound');
@@ -200,11 +200,11 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Pair a phone').waitFor();
   });
 
-  test("counts down the time of a pairing by the node's clock, although that clock is an hour behind", async () => {
+  test("the page counts the seconds of a pairing by the node's clock, which is an hour behind the browser's clock", async () => {
     await page.clock.install({ time: Date.now() + 3_600_000 });
     const pairingSeconds = 600;
     const pairing_until = new Date(Date.now() + pairingSeconds * 1000).toISOString();
-    // Without events of a player, the page knows the node's time only from the header `Date` of an answer.
+    // Without events of a player, the page knows the node's time only from the header `Date` of a response.
     node.up({ players: [], bluetooth: [bluetooth({ pairing_active: true, pairing_until })] });
     await page.goto(node.url);
     const time = page.getByRole('dialog').getByRole('timer');
@@ -213,7 +213,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.ok(Math.abs(seconds - pairingSeconds) < 300, String(seconds));
   });
 
-  test('shows no pairing while Bluetooth or the node is away, and no advice to choose Bluetooth while Bluetooth is away', async () => {
+  test('the page shows no pairing while Bluetooth or the node is away, and no advice to connect a phone while Bluetooth is away', async () => {
     const pairing_until = new Date(Date.now() + 3_600_000).toISOString();
     node.up({ players: [], audio: [], bluetooth: [bluetooth({ pairing_active: true, pairing_until })] });
     await page.goto(node.url);
@@ -229,7 +229,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await sheet.waitFor();
     await advice.waitFor();
 
-    // Without answers to these requests, the page takes the node to be away.
+    // If requests for `/server` fail, the page assumes that the node is away.
     await page.route('**/server', (route) => route.abort());
     await sheet.waitFor({ state: 'detached' });
     await page.unroute('**/server');
@@ -244,7 +244,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await sheet.count(), 0, 'a closed sheet stays closed');
   });
 
-  test('sends the commands of the Bluetooth section: scan, connect, disconnect, forget and power up', async () => {
+  test('the page sends the commands of the Bluetooth section: scan, connect, disconnect, forget and power up', async () => {
     node.up();
     await page.goto(node.url);
     await openTab('Sound');
@@ -260,7 +260,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     node.change(bluetooth({ known_devices: [], powered: false }));
     await until('the button is disabled', () => button('Connect Speaker').isDisabled());
     await button('Look for speakers').click();
-    await bluetoothCard().getByRole('switch', { name: 'Bluetooth' }).click();
+    await bluetoothSection().getByRole('switch', { name: 'Bluetooth' }).click();
     await commandsAre(
       { do: 'scan' },
       { do: 'connect', address: SPEAKER.address },
@@ -272,7 +272,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.locator('.notice').count(), 0);
   });
 
-  test('marks the button of a device as busy until the device is connected, and reports a device that is not connected in time', async () => {
+  test('the page marks the button of a device as busy until the device is connected, and reports a device that is not connected in time', async () => {
     const speaker = { ...SPEAKER, paired: true, connected: false };
     const headset = { ...speaker, address: 'AA:BB:CC:DD:EE:03', name: 'Headset' };
     node.up({ bluetooth: [bluetooth({ known_devices: [speaker, headset] })] });
@@ -287,24 +287,24 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
       { do: 'connect', address: speaker.address },
       { do: 'connect', address: headset.address },
     );
-    // The page waits for each device from the answer to its command on.
+    // The page begins to wait for a device when the node has answered the command for this device.
     await page.clock.runFor(LATE_CONNECTION_MS / 2);
     await isBusy('Connect Headset').waitFor();
     node.change(bluetooth({ known_devices: [{ ...speaker, connected: true }, headset] }));
     await button('Disconnect Speaker').waitFor();
-    await until('the speaker is connected', async () => (await isBusy('Disconnect Speaker').count()) === 0);
+    await until('the speaker is not busy', async () => (await isBusy('Disconnect Speaker').count()) === 0);
     await isBusy('Connect Headset').waitFor();
 
     await page.clock.runFor(LATE_CONNECTION_MS / 2 + 1000);
     await page.getByText('Connect Headset did not work: there was no answer in time').waitFor();
-    await until('the button is free', async () => (await isBusy('Connect Headset').count()) === 0);
+    await until('the headset is not busy', async () => (await isBusy('Connect Headset').count()) === 0);
     assert.equal(await page.locator('.notice').count(), 1);
   });
 
   /**
    * Each step publishes that no scan runs, and then moves the page's clock by 4 s. The clock also goes on by
-   * itself. The events of the steps keep the connection: without events the page would connect again, and
-   * forget what was found.
+   * itself. The events of the steps keep the connection. Without events, the page would connect again, and
+   * would forget the found devices.
    */
   const runStepsAfterScan = async (first: number, last: number): Promise<void> => {
     for (let step = first; step <= last; step += 1) {
@@ -314,7 +314,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     }
   };
 
-  test('shows a found device until half a minute after the scan, but not once the node has forgotten it', async () => {
+  test('the page removes a device that the node forgets, and keeps a found device for half a minute after the scan', async () => {
     const found = (device: object) => put('bluetooth.discovered', SPEAKER.address, device);
     await page.clock.install();
     node.up({ bluetooth: [bluetooth({ scanning: true, known_devices: [] })] });
@@ -337,7 +337,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Connect Speaker').waitFor({ state: 'detached' });
   });
 
-  test('shows a found device, with its busy button, until its connection has failed', async () => {
+  test('the page keeps a found device and its busy button until the attempt to connect the device has failed', async () => {
     await page.clock.install();
     node.up({ bluetooth: [bluetooth({ scanning: true, known_devices: [] })] });
     await page.goto(node.url);
@@ -349,7 +349,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     node.backends.answer = { ok: true, value: {} };
     await button('Connect Speaker').click();
     await commandsAre({ do: 'connect', address: SPEAKER.address });
-    // All eight steps take 32 s, so only the connection keeps the device in the list.
+    // All eight steps take 32 s, so only the attempt to connect the device keeps it in the list.
     await runStepsAfterScan(6, 8);
     await button('Connect Speaker').and(page.locator('[aria-busy=true]')).waitFor();
     // The notice lasts ten seconds of the page's clock, so the test checks for it after each step.

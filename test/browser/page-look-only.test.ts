@@ -1,4 +1,5 @@
-// Tests that the page of a node that allows no changes shows all values and no controls.
+// Tests the page of a node that restricts changes (`api.control`). With `false`, the page shows values but no
+// controls. With `local`, only a browser on the node itself has the controls.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -18,39 +19,39 @@ describe('the page of a node whose `api.control` is not `true`', {
 }, () => {
   pageForEach(DESK);
 
-  test('shows values and no controls if `api.control` is `false`', async (t) => {
-    const viewOnly = new NodeWithPage({ control: false });
-    t.after(() => viewOnly.close());
-    viewOnly.up();
+  test('the page shows values and no controls if `api.control` is `false`', async (t) => {
+    const viewOnlyNode = new NodeWithPage({ control: false });
+    t.after(() => viewOnlyNode.close());
+    viewOnlyNode.up();
     for (const query of ['', '?view=now']) {
-      await page.goto(viewOnly.url + query);
+      await page.goto(viewOnlyNode.url + query);
       await page.getByText('42%').first().waitFor();
       await page.evaluate(UNFOLD_ALL);
       await until('no control is left', async () => {
         assert.deepEqual(await page.evaluate(USABLE_CONTROLS), []);
         return true;
       });
-      // The default output keeps its pressed button as a mark (src/page/use-button.tsx). `?view=now` shows
-      // no outputs.
+      // The default output keeps its button Use as a mark (src/page/use-button.tsx). `?view=now` has no such
+      // button.
       if (query === '')
         await page.locator('[data-default=true] button:disabled[aria-pressed=true]').waitFor();
     }
 
-    assert.ok((await page.getByText('Nocturne in E-flat major').count()) > 0, 'the title is shown');
+    assert.ok((await page.getByText('Nocturne in E-flat major').count()) > 0, 'the title is displayed');
     // The page reads the allowed power actions with `status`, and the log of an unfolded unit with `log`.
     const readingCommands: readonly string[] = ['status', 'log'];
-    const commands = viewOnly.backends.requests.map(({ command }) => command.do);
+    const commands = viewOnlyNode.backends.requests.map(({ command }) => command.do);
     assert.deepEqual(
       commands.filter((command) => !readingCommands.includes(command)),
       [],
     );
   });
 
-  test('shows the controls in a browser on the node itself if `api.control` is `local`', async (t) => {
-    const localControl = new NodeWithPage({ control: 'local' });
-    t.after(() => localControl.close());
-    localControl.up();
-    await page.goto(localControl.url);
+  test('the page shows the controls in a browser on the node itself if `api.control` is `local`', async (t) => {
+    const localControlNode = new NodeWithPage({ control: 'local' });
+    t.after(() => localControlNode.close());
+    localControlNode.up();
+    await page.goto(localControlNode.url);
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).waitFor();
     assert.ok((await page.evaluate<string[]>(USABLE_CONTROLS)).includes('Mute Kitchen'));
   });

@@ -1,6 +1,6 @@
-// Tests how the page shows that something needs a person: a line in the header names the problem and leads
-// to it, and the tab of the problem has a mark. Also tests that one touch in the sheet Play on moves the
-// music to another output.
+// Tests how the page shows needs, which are things that need a person's attention (src/page/needs.ts). A line
+// in the header names the most urgent need and leads to it, and the tab of each need has a mark. Also tests
+// the sheet Play on, in which a touch moves the music to another output.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -10,7 +10,7 @@ import { until } from '../until.js';
 import { output, service, stream, upgrade } from './node-with-page.js';
 import { commandsAre, node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
-describe('the header line for what needs a person', { skip: skipReason({ programs: ['chromium'] }) }, () => {
+describe('the needs in the header and on the tabs', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
   const failedUnit = service('shairport-sync.service', {
@@ -19,30 +19,30 @@ describe('the header line for what needs a person', { skip: skipReason({ program
     running: false,
   });
   const noUpgrade = upgrade({});
-  const headerLine = () => page.locator('header .need');
+  const needLine = () => page.locator('header .need');
   const markedTabs = () =>
     page
       .locator('.tab')
       .filter({ has: page.locator('.mark') })
       .allTextContents();
 
-  test('the line is absent while all is well', async () => {
+  test('the header names no need while all is well', async () => {
     await openPage({ systemd: [service('mpd.service')], upgrade: noUpgrade });
-    assert.equal(await headerLine().count(), 0);
+    assert.equal(await needLine().count(), 0);
     assert.deepEqual(await markedTabs(), []);
   });
 
-  test('the line names the worst problem and counts the others, and a touch leads to the worst one', async () => {
+  test('the header names the most urgent need and counts the others, and a touch leads to the section of that need', async () => {
     await openPage({ systemd: [failedUnit] });
-    await headerLine()
+    await needLine()
       .getByText(/AirPlay receiver.*: Failed/)
       .waitFor();
-    // The other problem is the upgrade that an ordinary node offers (`ORDINARY` in node-with-page.ts).
-    await headerLine().getByText('and 1 more').waitFor();
+    // The other need is the upgrade that an ordinary node offers (`ORDINARY` in node-with-page.ts).
+    await needLine().getByText('and 1 more').waitFor();
     // Only the tab Node is marked. Its text is `NodeNeeds attention`, because the mark has a hidden text.
     assert.match((await markedTabs()).join(), /^Node[^,]*$/);
 
-    await headerLine().tap();
+    await needLine().tap();
     await page.locator('main[data-tab="node"]').waitFor();
     await until('the units are in view', async () => {
       const box = await page.locator('#services').boundingBox();
@@ -53,51 +53,51 @@ describe('the header line for what needs a person', { skip: skipReason({ program
   test('the tab of a backend that is away is marked until the backend is back', async () => {
     await openPage({ systemd: [service('mpd.service')], upgrade: noUpgrade });
     node.health('bluetooth', 'failed', 'There is no adapter');
-    await headerLine().waitFor();
+    await needLine().waitFor();
     await until('the tab is marked', async () => (await markedTabs()).length === 1);
     node.health('bluetooth', 'up');
-    await headerLine().waitFor({ state: 'detached' });
+    await needLine().waitFor({ state: 'detached' });
     assert.deepEqual(await markedTabs(), []);
   });
 
-  test('the line names no unit that has recovered, and no upgrade that is done', async () => {
+  test('the header names no need after the failed unit has recovered and the upgrade is done', async () => {
     await openPage({ systemd: [failedUnit] });
-    await headerLine().waitFor();
+    await needLine().waitFor();
     node.change(service('shairport-sync.service', { description: 'AirPlay receiver' }), ...noUpgrade);
-    await headerLine().waitFor({ state: 'detached' });
+    await needLine().waitFor({ state: 'detached' });
     assert.deepEqual(await markedTabs(), []);
   });
 
-  test('the line names nothing of a backend that a reload of the configuration has disabled', async () => {
+  test('the header names no need of a backend that a reload of the configuration has disabled', async () => {
     await openPage({ systemd: [failedUnit] });
-    await headerLine().getByText('and 1 more').waitFor();
+    await needLine().getByText('and 1 more').waitFor();
     const settings = {
       ...SETTINGS,
       systemd: { ...SETTINGS.systemd, enabled: false },
       upgrade: { ...SETTINGS.upgrade, enabled: false },
       bind: ['127.0.0.1'],
     };
-    // These are the backends whose settings have changed.
+    // The list names the backends whose settings have changed.
     node.gateway.reconfigure(settings, ['systemd', 'upgrade']);
-    await headerLine().waitFor({ state: 'detached' });
+    await needLine().waitFor({ state: 'detached' });
     assert.deepEqual(await markedTabs(), []);
   });
 
-  test('the page offers no power actions once a reload of the configuration has disabled them', async () => {
+  test('the page offers no power actions after a reload of the configuration has disabled them', async () => {
     await openPage();
     await openTab('Node');
-    const switchOff = () => page.getByRole('button', { name: 'Switch off' });
-    await switchOff().waitFor();
+    const switchOffButton = () => page.getByRole('button', { name: 'Switch off' });
+    await switchOffButton().waitFor();
     const settings = { ...SETTINGS, power: { ...SETTINGS.power, enabled: false }, bind: ['127.0.0.1'] };
     node.gateway.reconfigure(settings, ['power']);
-    await switchOff().waitFor({ state: 'detached' });
+    await switchOffButton().waitFor({ state: 'detached' });
   });
 });
 
 describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
-  test('a touch of another output moves the music there, and makes that output the default', async () => {
+  test('a touch of another output in the sheet Play on moves the music to that output, and makes that output the default', async () => {
     await openPage();
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();
     const sheet = page.getByRole('dialog', { name: 'Play on' });
@@ -117,7 +117,7 @@ describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, 
     await page.getByRole('button', { name: /^Playing on: .*Kitchen/ }).waitFor();
   });
 
-  test('a refusal is displayed in the sheet, and the music stays on its output', async () => {
+  test('a refusal is displayed in the sheet Play on, and the music stays on its output', async () => {
     await openPage();
     node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'It is used by another' } };
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();
@@ -128,7 +128,7 @@ describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, 
     await sheet.getByRole('button', { name: 'Play on Living room', pressed: true }).waitFor();
   });
 
-  test('a refusal that comes after the sheet was closed is displayed on the page', async () => {
+  test('a refusal that comes after the sheet Play on was closed is displayed on the page', async () => {
     await openPage();
     const answer = node.backends.hold();
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();

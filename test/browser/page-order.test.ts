@@ -1,5 +1,5 @@
-// Tests that pressed controls keep their place, because on a phone the next tap hits whatever is then under
-// the thumb. Also tests a player's buttons, title and position.
+// Tests that a pressed control stays in its place. If it moved, the next tap on a phone would hit another
+// control. Also tests a player's buttons, title and position.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -35,19 +35,19 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
   test('a button that makes another output the default stays in its place', async () => {
     await openPage();
     await openTab('Sound');
-    const names = () => page.locator('.output .strong').allTextContents();
+    const outputNames = () => page.locator('.output .strong').allTextContents();
     const useKitchen = button('Use Kitchen');
     // The button must not be below the lower edge of the window.
     await useKitchen.evaluate((element) => element.scrollIntoView({ block: 'center' }));
     const top = async (): Promise<number | undefined> => (await useKitchen.boundingBox())?.y;
-    const before = { names: await names(), top: await top() };
+    const before = { names: await outputNames(), top: await top() };
 
     await tap(useKitchen);
     await nextCommand();
     node.change(output(0, { default: false }), output(1, { default: true, description: 'Kitchen' }));
     await page.locator('.output[data-default=true]').filter({ hasText: 'Kitchen' }).waitFor();
 
-    assert.deepEqual(await names(), before.names);
+    assert.deepEqual(await outputNames(), before.names);
     assert.equal(await top(), before.top);
   });
 
@@ -80,14 +80,14 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
 
     await tap(button('Pause all'));
     await commandsAre({ do: 'pause_all' });
-    // The button needs two players that can be silenced (src/page/players.tsx). After this change, only the
-    // radio can be silenced.
+    // The button is enabled while at least two players can be silenced (src/page/players.tsx). After this
+    // change, only the radio can be silenced.
     node.change(player('a', paused));
     await button('Pause all').and(page.locator(':disabled')).waitFor();
     assert.deepEqual(await button('Pause all').boundingBox(), place);
   });
 
-  test('Stop is not beside Pause, but with the rarely used buttons', async () => {
+  test('the button Stop is not beside Pause, but among the rarely used buttons', async () => {
     await openPage();
     const stop = button('Stop: Music Player Daemon');
     assert.equal(await stop.isVisible(), false);
@@ -97,7 +97,7 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
     assert.deepEqual(await nextCommand(), { do: 'stop', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
-  test('a player without a track has the buttons that its capabilities allow', async () => {
+  test('the capabilities of a player without a track decide which of its buttons are disabled or grey', async () => {
     const stopped = { metadata: {}, playback_status: 'Stopped', position: undefined };
     const capabilities = {
       can_play: false,
@@ -128,8 +128,8 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
   });
 
   test('a long title is cut after two lines until a touch, and a long Hebrew name is cut at its end', async () => {
-    const long = 'A title that is far too long for two lines, '.repeat(4);
-    const players = [player('mpd', { metadata: { 'xesam:title': long } })];
+    const longTitle = 'A title that is far too long for two lines, '.repeat(4);
+    const players = [player('mpd', { metadata: { 'xesam:title': longTitle } })];
     await openPage({ players, audio: [output(0, { description: 'מילה ארוכה '.repeat(20) })] });
     const title = page.locator('.hero .title');
     const height = async (): Promise<number> => (await title.boundingBox())?.height ?? 0;
@@ -144,8 +144,8 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
 
     await openTab('Sound');
     await page.locator('.output .strong').first().waitFor();
-    // Measures the edges of the line, and the place of the first letter. The text is written from right to
-    // left, so its beginning is visible if this letter is in the right half of the line.
+    // The script measures the edges of the line, and the place of the first letter. The text is written from
+    // right to left, so its beginning is visible if this letter is in the right half of the line.
     const [left, right, firstLetter] = (await page.evaluate(`(() => {
       const line = document.querySelector('.output .strong');
       const range = document.createRange();
@@ -184,6 +184,6 @@ describe('buttons, titles and positions', { skip: skipReason({ programs: ['chrom
     assert.equal(await announced(), announcedBefore);
 
     await slider.blur();
-    await until('the position is announced again', async () => (await announced()) !== announcedBefore);
+    await until('a new position is announced', async () => (await announced()) !== announcedBefore);
   });
 });

@@ -14,8 +14,8 @@ export const DESK = { locale: 'en-GB', viewport: { width: 1280, height: 900 } } 
 
 /**
  * Evaluate this in a page before its node goes away. With this random number the page waits for many minutes
- * before it tries by itself: 501 times as long as planned (`#pause` in src/client/stream.ts). So only a press
- * on Try now can cause an attempt.
+ * before it connects by itself: 501 times as long as planned (`#pause` in src/client/stream.ts). So only a
+ * press on Try now can cause an attempt to connect.
  */
 export const LONG_WAITS = 'Math.random = () => -1000';
 
