@@ -1,6 +1,6 @@
-// The architecture as tests: which files may import what, and what no file may contain. biome.json checks
-// import cycles and the lengths of files and functions. Each rule also has sources that break it, so the
-// tests show that the rule can fail.
+// Tests which files may import what, and what no file may contain. The linter (biome.json) checks import
+// cycles and the lengths of files and functions. For each rule, a test also shows that the rule refuses a
+// source that breaks it.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -48,9 +48,9 @@ describe('the sources', () => {
   });
 
   test('exist for every row of BOUNDARIES and PACKAGES', () => {
-    const prefixes = BOUNDARIES.map(({ files }) => files.split('*')[0] ?? '');
-    const importers = Object.values(PACKAGES).flatMap((row) => row.in);
-    const allPrefixes = [...prefixes, ...importers];
+    const boundaryPrefixes = BOUNDARIES.map(({ files }) => files.split('*')[0] ?? '');
+    const packagePrefixes = Object.values(PACKAGES).flatMap((row) => row.in);
+    const allPrefixes = [...boundaryPrefixes, ...packagePrefixes];
     const unused = allPrefixes.filter((prefix) => !FILES.some(({ path }) => path.startsWith(prefix)));
     assert.deepEqual(unused, []);
   });
@@ -60,8 +60,9 @@ describe('the sources', () => {
 const headed = (path: string, code: string): SourceFile => sourceFile(path, `// It is a file.\n${code}\n`);
 
 /**
- * Sources that break a rule, and a part of the rule's complaint. `:2:` is the line of the source (`headed`).
- * Some sources are split, as by `${'Of'}`, because some rules also search the texts of this file.
+ * Sources that break a rule, and a part of the rule's complaint. `:2:` is the number of the source's first
+ * line (`headed`). Some sources are split, such as `${'Of'} a connection`. Otherwise the rule would find the
+ * source in this file, too.
  */
 const BREACHES: readonly (readonly [rule: RuleName, path: string, source: string, complaint: RegExp])[] = [
   ['boundaries', 'src/protocol/pulse/a.ts', "import { a } from 'node:net';", /:2: may not import node:net/],
@@ -122,7 +123,7 @@ const BREACHES: readonly (readonly [rule: RuleName, path: string, source: string
   ['names are words of the field', 'src/cli/a.ts', 'class A { readonly #wanted = 1; }', /:2: #wanted/],
 ];
 
-/** Sources that only seem to break the rule. */
+/** Sources that seem to break a rule, but keep it. */
 const FINE: readonly (readonly [rule: RuleName, path: string, source: string])[] = [
   ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../backoff.js';\nimport { B } from './b.js';"],
   ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../../protocol/pulse/tags.js';"],
@@ -169,7 +170,7 @@ describe('the rules', () => {
     assert.match(RULES.packages(importers).join(), /more than 2/);
   });
 
-  test('follow the main thread through imports, except those of types and of other programs', () => {
+  test('follow imports from main.ts, except imports of types and imports that start another program', () => {
     const codec = headed('src/protocol/pulse/a.ts', '');
     const mainWithGateway = (importLine: string): readonly SourceFile[] => [
       headed('src/main.ts', "import { b } from './gateway/b.js';"),
@@ -192,7 +193,7 @@ describe('the rules', () => {
     assert.deepEqual(rule(mainWithTrace("await import('./cli/trace/trace.js');")), []);
   });
 
-  test('refuse schemas that load early', () => {
+  test('refuse schemas that are loaded when the main thread starts', () => {
     const mainWithSchemas = (importLine: string): readonly SourceFile[] => [
       headed('src/main.ts', importLine),
       headed('src/protocol/actor/schemas.ts', ''),
@@ -204,8 +205,8 @@ describe('the rules', () => {
 
   test('each refuse at least one source of this file', () => {
     const testedByRow = new Set<string>(BREACHES.map(([rule]) => rule));
-    const testedAlone = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
-    const untested = ruleNames.filter((name) => !testedByRow.has(name) && !testedAlone.includes(name));
+    const testedWithoutRow = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
+    const untested = ruleNames.filter((name) => !testedByRow.has(name) && !testedWithoutRow.includes(name));
     assert.deepEqual(untested, []);
   });
 
@@ -214,10 +215,10 @@ describe('the rules', () => {
 });
 
 describe('reading sources', () => {
-  test('blanks comments, strings, templates and patterns, and keeps positions', () => {
+  test('replaces comments, strings, templates and regular expressions by blanks, and keeps positions', () => {
     // The braces, quotes and slashes in these parts must not count as code. The expected text has one space
-    // for the blanks of each part. Strings keep their quotes and patterns their slashes, but templates lose
-    // their backticks.
+    // for the blanks of each part. Strings keep their quotes, regular expressions keep their slashes, and
+    // templates lose their backticks.
     const source = `a('x{') /* { */ + \`{\${b({ c: '}' })}}\` / 2; // }\n/['"{/]/.test(d);`;
     const { code } = sourceFile('src/a.ts', source);
     assert.equal(code.length, source.length);

@@ -2,17 +2,17 @@
 
 export interface Boundary {
   /**
-   * The prefix of the row's files, in which one `*` stands for a name. The first row that fits a file
-   * applies.
+   * The prefix of the row's files. A `*` in the prefix stands for a name. If several rows fit a file, the
+   * first of them applies.
    */
   readonly files: string;
   /**
-   * Patterns of the project's files that the row's files may import: a prefix, in which `*` stands for any
-   * name. The row's files may import each other without a pattern. If `files` has a `*`, this is true only
-   * for files with the same name in its place, such as those of one actor.
+   * Prefixes of the project's files that the row's files may import. A `*` in a prefix stands for any name.
+   * The row's files may also import each other. If `files` has a `*`, only files with the same name in the
+   * place of the `*` may import each other, such as the files of one actor.
    */
   readonly mayImport: readonly string[];
-  /** Patterns of the project's files from which the row's files may import only types. */
+  /** Prefixes, like those of `mayImport`. From these files the row's files may import only types. */
   readonly mayImportTypes?: readonly string[];
   /** Modules of Node.js that the row's files may import: names without `node:`, separated by blanks. */
   readonly builtins: string;
@@ -76,7 +76,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     ],
     builtins: '',
   },
-  // A look-up of a name can only be ended in a process of its own.
+  // The file looks up names in a process of its own, because only the end of a process ends a look-up.
   {
     files: 'src/actors/name-lookup.ts',
     mayImport: [],
@@ -84,7 +84,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   // The file needs the type of an answer to an HTTP request, because it reads the bodies of such answers.
   { files: 'src/actors/response-body.ts', mayImport: ['src/protocol/actor/result.ts'], builtins: 'http' },
-  // The file fetches covers from the web. No other actor speaks HTTP to strangers.
+  // The file fetches covers from the web. All other HTTP requests of actors go to configured nodes.
   {
     files: 'src/actors/players/web-cover.ts',
     mayImport: [
@@ -111,7 +111,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     mayImport: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
     builtins: 'fs fs/promises net path worker_threads',
   },
-  // `vm` has V8's measurement of memory. idle-heap.ts uses it, because a measurement also collects garbage.
+  // `vm` has V8's measurement of memory. idle-heap.ts uses it, because the measurement also collects garbage.
   { files: 'src/host/', mayImport: ['src/protocol/actor/'], builtins: 'fs net os vm' },
   // The build runs this file, and replaces it by the result. So the client has no code of the daemon.
   { files: 'src/client/paths.ts', mayImport: ['src/protocol/actor/operations.ts'], builtins: '' },
@@ -124,7 +124,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     builtins: 'fs net os crypto path',
   },
   { files: 'src/supervisor/', mayImport: SHARED, builtins: 'buffer fs net os path tty url worker_threads' },
-  // probe.ts uses the audio actor's code to talk to the sound server. It runs in a thread that
+  // probe.ts uses the audio actor's code to talk to the sound server. probe.ts runs in a thread that
   // `tonearm bench` starts, but it is not an actor.
   {
     files: 'src/cli/bench/',
@@ -143,7 +143,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     ],
     builtins: 'child_process fs net os path stream/promises util',
   },
-  // The build runs this file and replaces it by the result, like `src/client/paths.ts`.
+  // The build runs this file, and replaces it by the result. The same is true of `src/client/paths.ts`.
   { files: 'src/cli/ctl/commands.ts', mayImport: ['src/protocol/actor/'], builtins: '' },
   // `tonearm ctl` is a client of a node, and a program of its own. It finds the node's address in the
   // configuration.
@@ -177,7 +177,7 @@ export interface PackageHolders {
   readonly files?: number;
 }
 
-/** All packages that the daemon uses, with the files that may import them. */
+/** All packages that files of src/ import, with the files that may import them. */
 export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   'uWebSockets.js': { in: ['src/gateway/'], files: 2 },
   piscina: { in: ['src/supervisor/'], files: 1 },
@@ -186,21 +186,21 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   'dbus-next': { in: ['src/actors/bus/connection.ts', 'src/actors/bus/values.ts'] },
   preact: { in: ['src/page/'] },
   mqtt: { in: ['src/actors/mqtt/broker.ts'] },
-  // The gateway loads typebox by import(), and only when it is needed, because its code takes megabytes.
+  // The gateway loads typebox by import(), and only when it needs typebox, whose code takes megabytes.
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
 
 /**
- * Files that only the files with one of these prefixes may import. With a raw connection to a bus any actor
- * could call anything.
+ * Each row has a file, and the prefixes of the files that may import it. An actor with a raw connection to a
+ * bus could call any method of any program.
  */
 export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'src/actors/bus/connection.ts': ['src/actors/bus/'],
 };
 
 /**
- * For each effect, the folders that may open a bus with it. A bus can change only what its effect names, so
- * only the power actor can turn the machine off.
+ * For each effect, the folders that may open a bus with this effect. By such a bus, an actor can change only
+ * what the effect names. So only the power actor can turn the machine off.
  */
 export const BUSES: Readonly<Record<string, readonly string[]>> = {
   none: ['src/actors/systemd/'],
@@ -211,7 +211,7 @@ export const BUSES: Readonly<Record<string, readonly string[]>> = {
   bluetooth: ['src/actors/bluetooth/'],
 };
 
-/** Files that load typebox: the main thread reaches them by import() only. */
+/** Files that load typebox. The main thread loads these files only by import(). */
 export const LAZY: readonly string[] = [
   'src/protocol/actor/schemas.ts',
   'src/gateway/openapi.ts',
@@ -219,12 +219,12 @@ export const LAZY: readonly string[] = [
 ];
 
 /**
- * Programs of their own, which main.ts loads late, instead of running the daemon. Such a program may load
- * what NOT_IN_MAIN forbids.
+ * Programs that main.ts loads by import(), and runs instead of the daemon. Such a program may load what
+ * NOT_IN_MAIN forbids.
  */
 export const PROGRAMS: readonly string[] = ['src/cli/trace/trace.ts'];
 
-/** The main thread never loads these, not even indirectly, because it decodes nothing. */
+/** Prefixes of files. The main thread decodes nothing, so it never loads these files, not even indirectly. */
 export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/protocol/dbus/', 'src/actors/'];
 
 /**
@@ -262,7 +262,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/slider.tsx': 'raises a volume step by step',
   'src/page/slider-pointer.ts': 'waits until the browser has set its own value',
   'src/page/notices.tsx': 'removes an old notice',
-  'src/page/shared-live.ts': 'passes on how far the clock of the node is behind',
+  'src/page/shared-live.ts': 'sends other tabs the difference between the clocks of node and device',
   'src/page/tabs.ts': 'orders the tabs by age, waits for objections, and notices a tab that has crashed',
   'src/page/liveness.ts': 'asks whether the node still answers',
   'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',

@@ -4,7 +4,7 @@
 import type { Program } from 'oxc-parser';
 import { visitorKeys } from 'oxc-parser';
 
-/** A node of the syntax tree. Its other members are texts, numbers, and nodes. */
+/** A node of the syntax tree. Its other members depend on `type`. */
 interface SyntaxNode {
   readonly type: string;
   readonly start: number;
@@ -38,7 +38,7 @@ function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
   return (visitorKeys[node.type] ?? []).flatMap((key) => members.get(key)).filter(isNode);
 }
 
-/** The nodes below `node`. A function among them is included, but not what is inside that function. */
+/** The nodes below `node`, with the functions among them, but without the nodes inside those functions. */
 function ownNodes(node: SyntaxNode): readonly SyntaxNode[] {
   return childrenOf(node).flatMap((child) => (isFunction(child) ? [child] : [child, ...ownNodes(child)]));
 }
@@ -48,7 +48,7 @@ const allNodes = (node: SyntaxNode): readonly SyntaxNode[] => [node, ...children
 const nameOf = (node: SyntaxNode): string =>
   'name' in node && typeof node.name === 'string' ? node.name : '';
 
-/** The names that the function itself declares by `let`, except those in a pattern (`let [a] = b`). */
+/** The names that `outer` itself declares by `let`, except those in a pattern (`let [a] = b`). */
 function namesOfLets(outer: SyntaxNode): ReadonlySet<string> {
   const declarations = ownNodes(outer).filter((node) => 'kind' in node && node.kind === 'let');
   const declarators = declarations.flatMap(childrenOf);
@@ -57,10 +57,10 @@ function namesOfLets(outer: SyntaxNode): ReadonlySet<string> {
   return new Set(declared.map(nameOf));
 }
 
-/** The functions that a `return` hands out, alone or as members of an object or array. */
-function handedOut(node: SyntaxNode): readonly SyntaxNode[] {
+/** `node` if it is a function, else the functions that are returned through it (`RETURNING_TYPES`). */
+function returnedFunctions(node: SyntaxNode): readonly SyntaxNode[] {
   if (isFunction(node)) return [node];
-  return RETURNING_TYPES.has(node.type) ? childrenOf(node).flatMap(handedOut) : [];
+  return RETURNING_TYPES.has(node.type) ? childrenOf(node).flatMap(returnedFunctions) : [];
 }
 
 export function returnedClosures(program: Program): readonly SyntaxNode[] {
@@ -70,7 +70,7 @@ export function returnedClosures(program: Program): readonly SyntaxNode[] {
       const letNames = namesOfLets(outer);
       const returnStatements = ownNodes(outer).filter(({ type }) => type === 'ReturnStatement');
       return returnStatements
-        .flatMap(handedOut)
+        .flatMap(returnedFunctions)
         .filter((inner) =>
           allNodes(inner).some((node) => node.type === 'Identifier' && letNames.has(nameOf(node))),
         );

@@ -1,5 +1,4 @@
-// The rules of the architecture: each takes source files and gives its complaints, one line each, with file
-// and line.
+// The rules of the architecture. Each rule takes source files, and returns one complaint for each breach.
 
 import { BOUNDARIES, BUSES, EDGES, HOLDERS, LAZY, NOT_IN_MAIN, PACKAGES, PROGRAMS } from './boundaries.js';
 import { type Import, lineAt, type SourceFile } from './source-file.js';
@@ -7,7 +6,7 @@ import { WRITING } from './writing.js';
 
 export type Check = (files: readonly SourceFile[]) => readonly string[];
 
-/** Makes a check of single files. The path of these files begins with `folder`. */
+/** Makes a check that applies `check` to each file whose path begins with `folder`. */
 function eachFile(folder: string, check: (file: SourceFile) => readonly string[]): Check {
   return (files) => files.filter(({ path }) => path.startsWith(folder)).flatMap(check);
 }
@@ -56,8 +55,8 @@ function isImportAllowed(path: string, { target, typeOnly }: Import): boolean {
   if (target.startsWith('node:')) return row.builtins.split(' ').includes(target.slice('node:'.length));
   // The rule `packages` checks which files may import a package.
   if (!target.startsWith('src/')) return packageOf(target) !== undefined;
-  const ownFiles = row.files.replace('*', nameAtStar(row.files, path) ?? '');
-  if (target.startsWith(ownFiles)) return true;
+  const ownPrefix = row.files.replace('*', nameAtStar(row.files, path) ?? '');
+  if (target.startsWith(ownPrefix)) return true;
   const { mayImport, mayImportTypes = [] } = row;
   const allowed = typeOnly ? [...mayImport, ...mayImportTypes] : mayImport;
   return allowed.some((pattern) => nameAtStar(pattern, target) !== undefined);
@@ -76,23 +75,23 @@ const boundaries: Check = eachFile('src/', (file) =>
 const packages: Check = (sources) => {
   const files = sources.filter(({ path }) => path.startsWith('src/'));
   return Object.entries(PACKAGES).flatMap(([name, { in: prefixes, files: filesMax }]) => {
-    const importing = files.filter(({ imports }) => imports.some(({ target }) => packageOf(target) === name));
-    const complaints = importing
+    const importers = files.filter(({ imports }) => imports.some(({ target }) => packageOf(target) === name));
+    const complaints = importers
       .filter(({ path }) => !prefixes.some((prefix) => path.startsWith(prefix)))
       .map(({ path }) => `${path}: may not import ${name}`);
-    const hasTooMany = filesMax !== undefined && importing.length > filesMax;
+    const hasTooMany = filesMax !== undefined && importers.length > filesMax;
     return hasTooMany ? [...complaints, `${name} is imported by more than ${filesMax} files`] : complaints;
   });
 };
 
-/** To hold a file is to import it. A file without a row in HOLDERS may be imported by every file. */
-const mayHold = (path: string, target: string): boolean =>
+/** True if the file at `path` may import `target`. If HOLDERS has no row for `target`, every file may. */
+const mayImportFile = (path: string, target: string): boolean =>
   HOLDERS[target]?.some((prefix) => path.startsWith(prefix)) ?? true;
 
 const importersOfFiles: Check = eachFile('src/', (file) =>
   file.imports
-    .filter(({ target }) => !mayHold(file.path, target))
-    .map(({ target, line }) => `${file.path}:${line}: may not hold ${target}`),
+    .filter(({ target }) => !mayImportFile(file.path, target))
+    .map(({ target, line }) => `${file.path}:${line}: may not import ${target}`),
 );
 
 const mayOpen = (path: string, effect: string | undefined): boolean =>
@@ -100,8 +99,8 @@ const mayOpen = (path: string, effect: string | undefined): boolean =>
 
 /**
  * Complains about each class that extends Bus, about each bus whose effect is no literal, and about each bus
- * that the file's folder may not open (`BUSES`). In `new Bus('power', {}, owner)` the effect is `power`. It
- * is read in `text`, because the literals in `code` are blank.
+ * that the file's folder may not open (`BUSES`). In `new Bus('power', {}, owner)` the effect is `power`. The
+ * effect is read in `text`, because the literals in `code` are blank.
  */
 const buses: Check = eachFile('src/', ({ path, code, text }) =>
   [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]
@@ -110,7 +109,10 @@ const buses: Check = eachFile('src/', ({ path, code, text }) =>
     .map(({ index, effect }) => `${path}:${lineAt(text, index)}: may not open a bus for ${effect}`),
 );
 
-/** The first file, and all files that it loads. `isLoading` is true for imports that load a file. */
+/**
+ * The paths of the file `first` and of all files that it loads, also indirectly. `isLoading` returns true if
+ * an import loads a file.
+ */
 function filesLoadedFrom(
   files: readonly SourceFile[],
   first: string,
@@ -146,8 +148,8 @@ const mainStartsWithoutSchemas: Check = (files) =>
     .map((path) => `${path}: is loaded when the main thread starts`);
 
 /**
- * `monotonic()` of host/clock.ts is refused. `clock.monotonic()` is allowed, because that clock is an
- * argument.
+ * Finds clocks, timers and randomness: also `monotonic()` of host/clock.ts, but not `clock.monotonic()`,
+ * because that clock is an argument.
  */
 const TIME =
   /\b(?:Date\.now\b|new Date\(\s*\)|Math\.random\b|performance\.now\b|(?<!\.)monotonic\(|process\.(?:hrtime|uptime)\b|(?:setTimeout|setInterval)\s*\(|random(?:UUID|Bytes|Int)\b)/;
@@ -159,8 +161,8 @@ const timeAtTheEdges: Check = refuses(
 );
 
 /**
- * A row of EDGES must go when its file reads no clock any more. Otherwise a later version of the file could
- * read a clock unnoticed.
+ * The row of a file in EDGES must be removed when the file reads no clock any more. Otherwise a later version
+ * of the file could read a clock unnoticed.
  */
 const edgesAreEdges: Check = (files) =>
   Object.keys(EDGES)
@@ -169,8 +171,8 @@ const edgesAreEdges: Check = (files) =>
     .map(({ path }) => `${path}: is listed as an edge and reads no clock`);
 
 const header: Check = eachFile('', ({ path, text }) => {
-  const first = text.replace(/^#!.*\n/, '').trimStart();
-  return /^(?:\/\/ \S|\/\*\*?\s)/.test(first) ? [] : [`${path}: does not begin with what it is`];
+  const beginning = text.replace(/^#!.*\n/, '').trimStart();
+  return /^(?:\/\/ \S|\/\*\*?\s)/.test(beginning) ? [] : [`${path}: does not begin with what it is`];
 });
 
 const names: Check = eachFile('', ({ path }) =>
@@ -200,12 +202,13 @@ export const RULES = {
     { except: (path) => path === 'src/main.ts' },
   ),
   'no require and no code from texts': refuses(/\brequire\s*\(|\beval\s*\(|\bnew Function\b/, 'not here'),
-  // A module may have no `let` or `var`, and no empty list, map or set, which would be filled later.
+  // At its top level, a module may have no `let` or `var`, and no empty list, map or set to be filled later.
   'no state of modules': refuses(
     /^(?:export )?(?:let|var)\s.*|^(?:export )?const \w+ = (?:new (?:Map|Set|WeakMap|WeakSet)(?:<.*>)?\(\s*\)|\[\s*\]);?$/,
     'a module holds no mutable state',
   ),
-  // Some patterns must contain control characters, so only the check for these may be switched off.
+  // Some regular expressions must contain control characters. No check may be switched off except the check
+  // for such characters.
   'no switched-off checks': refuses(
     /@ts-(?:ignore|expect-error|nocheck)|biome-ignore(?! lint\/suspicious\/noControlCharactersInRegex: )|eslint-|c8 ignore/,
     'mend it instead',

@@ -1,4 +1,4 @@
-// A source file as the rules of the architecture see it. A real parser finds what the fields of `SourceFile`
+// Reads a source file for the rules of the architecture. A real parser finds what the fields of `SourceFile`
 // contain.
 
 import { posix } from 'node:path';
@@ -7,8 +7,8 @@ import { returnedClosures } from './closures.js';
 
 export interface Import {
   /**
-   * A path from the project's root for a file of the project (`src/x.ts`), else the name as written
-   * (`node:fs`, `yaml`).
+   * For a file of the project, its path from the project's root (`src/x.ts`). For any other module, the
+   * specifier as it is written (`node:fs`, `yaml`). For a computed specifier, `<computed>`.
    */
   readonly target: string;
   /** True if the compiler erases the import, so that nothing is loaded. */
@@ -23,8 +23,8 @@ export interface SourceFile {
   readonly path: string;
   readonly text: string;
   /**
-   * The text, with blanks in place of comments and of what is inside strings and regular expressions. So
-   * each position is the same as in `text`.
+   * The text, with blanks in place of comments, and of what is inside strings, templates and regular
+   * expressions. Each position is the same as in `text`.
    */
   readonly code: string;
   readonly imports: readonly Import[];
@@ -62,7 +62,7 @@ export const lineAt = (text: string, position: number): number => text.slice(0, 
 
 const DECLARES_TEST: ReadonlySet<string> = new Set(['test', 'describe']);
 
-/** Throws when the text is no TypeScript. */
+/** Throws if the parser finds an error in the text. */
 export function sourceFile(path: string, text: string): SourceFile {
   const parsed = parseSync(path, text);
   if (parsed.errors.length > 0) throw new Error(`${path}: ${parsed.errors[0]?.message}`);
@@ -176,7 +176,7 @@ function importsOf(file: Parsed): readonly Import[] {
   ];
 }
 
-/** A specifier that is computed cannot be checked, so it counts as one that nobody may import. */
+/** The rules cannot check a computed specifier, so it becomes `<computed>`, which no file may import. */
 function importAt(
   { path, text }: Parsed,
   start: number,

@@ -1,6 +1,6 @@
 // The rules of how sources are written: no literal is spread into another literal, comments are no wider than
-// code, names are words of the glossary, titles of tests have a subject, state is in classes, and
-// measurements can be found.
+// code, names have no vague words, titles of tests have a subject, state is in classes, and a comment with a
+// measurement says where the measurement is.
 
 import { lineAt, type SourceFile } from './source-file.js';
 
@@ -75,7 +75,7 @@ const titlesHaveSubjects: Check = (files) =>
     return complaints(file, withoutSubject, () => 'a title is a sentence with a subject');
   });
 
-/** A remark in brackets that begins or ends with `measured`. It does not say where the measurement is. */
+/** A remark in brackets that begins or ends with `measured`. It rarely says where the measurement is. */
 const UNNAMED_MEASUREMENT = /\(measured\b|\bmeasured\)/;
 
 const measurementsAreNamed: Check = (files) =>

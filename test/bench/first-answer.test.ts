@@ -1,4 +1,4 @@
-// Tests `firstAnswer` with programs that end without an answer, as a daemon does that fails at its start.
+// Tests `firstAnswer` with programs that end without an answer, like a daemon that fails at its start.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,11 +11,11 @@ const CLOSING = `
   const server = require('node:net').createServer((socket) => { socket.end(); server.close(); });
   server.listen(Number(process.argv[1]), '127.0.0.1');`;
 
-for (const [what, code] of Object.entries({
+for (const [ending, code] of Object.entries({
   'ends at once': '',
   'closes the connection without an answer, and ends': CLOSING,
 })) {
-  test(`a measured program that ${what} is an error`, { timeout: 60_000 }, async () => {
+  test(`a measurement fails if its program ${ending}`, { timeout: 60_000 }, async () => {
     const port = await freePort();
     const started = firstAnswer([process.execPath, '-e', code, String(port)], {}, port, POLL_MS);
     await assert.rejects(started, { message: 'the program has ended without an answer' });

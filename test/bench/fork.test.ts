@@ -9,8 +9,8 @@ import { until } from '../until.js';
 const FORK_MODULE = new URL('../../bench/support/fork.js', import.meta.url).href;
 const LISTENING_PROGRAM = new URL('../../bench/support/http-constant.js', import.meta.url).href;
 /**
- * A program in the place of a measurement. It forks a process that listens, prints the pid and the port of
- * the forked process, and does not end.
+ * A program in the place of a measurement. It forks a process, which listens at a port. Then it prints the
+ * pid and the port of the forked process. It does not end by itself.
  */
 const MEASUREMENT = `import(process.argv[1]).then(async ({ Forked }) => {
   const answer = JSON.stringify({ headers: [], body: '' });

@@ -1,6 +1,6 @@
-// Runs two measurements of bench/ in their short form: that of the codec, and one that starts a sound server
-// and the daemon. Their tests check only that there are figures. The other tests check the table of Debian
-// packages, and the two codecs that the first measurement compares.
+// Runs two measurements of bench/ in their short form: `codec`, and `change`, which starts a sound server and
+// the daemon. The tests of these two check only that there are figures. The other tests check the table of
+// Debian packages, and the two JavaScript codecs that `codec` compares.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -40,8 +40,8 @@ for (const { measurement, part, against } of MEASUREMENTS) {
     }
     // Without a compiler the measurement leaves libpulse out, and reports this in a note. So each missing
     // comparison must have a note.
-    const missing = against.filter((other) => !rows.some((row) => row.against?.what === other));
-    assert.equal(missing.length, notes.length, `${missing} ${notes}`);
+    const missingComparisons = against.filter((other) => !rows.some((row) => row.against?.what === other));
+    assert.equal(missingComparisons.length, notes.length, `${missingComparisons} ${notes}`);
   });
 }
 
@@ -52,15 +52,15 @@ test('packaging/debian.mjs has an entry for each measurement, and no other entry
   assert.deepEqual(Object.keys(FOR_BENCH), names.sort());
 });
 
-test('both codecs decode all 500 records, also from chunks, and decode a changed list differently', () => {
+test('both JavaScript codecs decode 500 sink inputs, also in chunks, and a changed list differently', () => {
   for (const server of ['pulse', 'pipewire'] as const) {
     const list = listOf(server, 500);
     for (const codec of [CODECS.ours(), CODECS.theirs()]) {
-      const indices = codec.decode([list.bytes]).map((record) => Reflect.get(record, 'index'));
+      const indices = codec.decode([list.bytes]).map((sinkInput) => Reflect.get(sinkInput, 'index'));
       const expected = Array.from({ length: 500 }, (_, at) => at);
       assert.deepEqual(indices, expected);
       assert.deepEqual(codec.decode(chunksOf(list.bytes)), codec.decode([list.bytes]));
-      // The change is in a property of each record. A codec that skipped the properties would not notice it.
+      // The change is in a property of each sink input. A codec that skips properties would not notice it.
       assert.notDeepEqual(codec.decode([changed(list).bytes]), codec.decode([list.bytes]));
     }
   }

@@ -11,12 +11,12 @@ const ROW: Row = { what: 'a change', unit: 'ms', samples: [2, 4, 3, 9] };
 const THEIRS = { what: 'the bare one', samples: [1, 2, 3, 3] };
 
 /**
- * The columns that a row prints when `change` is made to ROW. Of four sorted figures, the third is the
- * median. The spread is from the second to the fourth (`quantile` in bench/support/figures.ts).
+ * Changes of ROW, and columns that the changed ROW prints. Of four sorted figures, the third is the median.
+ * The spread is from the second to the fourth (`quantile` in bench/support/figures.ts).
  */
 const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Record<string, string>>])[] = [
   [{}, { result: '4 ms', spread: '3 to 9', against: '', ratio: '', goal: '' }],
-  // The ratio is the median of the ratios of the rounds, and not the ratio of the medians.
+  // Each round has a ratio. The median of these ratios is printed, and not the ratio of the medians.
   [{ against: THEIRS }, { against: 'the bare one: 3 ms', ratio: '2 x', spread: '2 to 3' }],
   // If the numbers of rounds differ, the ratio is that of the medians.
   [{ against: { what: 'once', samples: [8] } }, { ratio: '0.5 x', spread: '' }],
@@ -36,7 +36,7 @@ const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Recor
   // A goal of a comparison is missed if there is nothing to compare with.
   [{ goal: { atMost: 2 } }, { goal: '<= 2 x: missed' }],
   [{ samples: [] }, { result: '- ms' }],
-  // A figure has three digits. From 1000 on it is a whole number (`printed` in bench/support/rows.ts).
+  // A figure is rounded to three digits, or from 1000 on to a whole number (`printed` in rows.ts).
   [{ samples: [64_123.4] }, { result: '64123 ms' }],
   [{ samples: [0.012345] }, { result: '0.0123 ms' }],
 ];

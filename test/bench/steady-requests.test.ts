@@ -8,12 +8,13 @@ import { ManualClock } from '../manual-clock.js';
 const EVERY_MS = 5;
 
 /**
- * The latencies of requests that take `answersMs`, and are due every 5 ms. A timer fires `lateMs` too late.
+ * Returns the latencies of requests that are due every 5 ms. `answersMs` has the time that each answer takes.
+ * Each timer fires `lateMs` too late.
  */
 function measure(answersMs: readonly number[], lateMs = 0): Promise<readonly number[]> {
   const clock = new ManualClock();
   const after = (ms: number, callback: () => void): (() => void) => {
-    // The wait takes no real time, because the clock jumps to its end.
+    // The wait takes no real time, because the clock jumps to the end of the wait.
     clock.advance(ms + lateMs);
     queueMicrotask(callback);
     return () => undefined;

@@ -15,7 +15,7 @@ export type Message = {
 
 const IDENTIFIER = '0123456789abcdef';
 
-/** The messages of `text`, `message` and `sequence` are Home Assistant's device messages. */
+/** The methods `text`, `message` and `sequence` return device messages for Home Assistant. */
 export class AnnouncedNode {
   readonly branch = new Branch();
   readonly topics: RetainedTopics;
@@ -37,7 +37,7 @@ export class AnnouncedNode {
     return this;
   }
 
-  /** The first message of `sequence`. */
+  /** The first message of `sequence`, as JSON. */
   text(retained = ''): string {
     return this.sequence(retained)[0] ?? assert.fail('there is no message');
   }

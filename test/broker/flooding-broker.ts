@@ -6,12 +6,12 @@ import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** Packets are small, so this many bytes of them are written together. */
+/** Packets are small, so the broker writes at least this many bytes of packets together. */
 const WRITE_BYTES = 64 * 1024;
 const COMMANDS_OF_EACH_KIND = 500;
-/** This is more than 256, the number of commands that may wait (`WAITING_MAX` in command-queues.ts). */
+/** This is more than the number of requests that may wait: 256 (`WAITING_MAX` in command-queues.ts). */
 const LARGE_COMMANDS = 300;
-/** If 256 commands of this length waited, they would not fit in the memory of the bridge's thread, 64 MB. */
+/** The bridge's thread has 64 MB of memory, in which 256 waiting commands of this length would not fit. */
 const LARGE_PAYLOAD_CHARS = 300_000;
 /** This is below both limits: a body may have 65 536 bytes, and a topic 65 535. */
 const LONG_BYTES = 60_000;
@@ -20,7 +20,7 @@ const QUOTE_AND_NOTE = '"🎵';
 const LONG_NAME = QUOTE_AND_NOTE.repeat(LONG_BYTES / Buffer.byteLength(QUOTE_AND_NOTE));
 const MQTT_5 = { protocolVersion: 5 };
 
-/** The fields of a packet that this broker reads. */
+/** A packet, with only those fields that this broker reads. */
 interface Packet {
   readonly cmd: string;
   readonly qos: number;
@@ -39,8 +39,8 @@ const packets = requireAsMqtt('mqtt-packet') as Packets;
 type FloodMessage = readonly [topic: string, payload: string];
 
 /**
- * From the call of `flood` on, the broker sends `messages` to each client again and again. `limits` has what
- * the broker requires of its clients, such as the period of their pings.
+ * From the call of `flood` until the call of `calm`, the broker sends `messages` to each client again and
+ * again. `limits` are properties of the broker's CONNACK, such as the time between pings (`serverKeepAlive`).
  */
 export async function startFloodingBroker(messages: readonly FloodMessage[], limits: object = {}) {
   const frames = messages.map(([topic, payload]) =>
@@ -65,9 +65,9 @@ export async function startFloodingBroker(messages: readonly FloodMessage[], lim
     parser.on('packet', (packet: Packet) => {
       const answer = answerTo(packet, limits);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
-      // A client that subscribes to its commands (`/set`) during the flood has reconnected: the broker's
-      // answers to it were behind all messages of the flood, and so came too late. Its new connection gets
-      // the flood, too.
+      // A client subscribes to its commands (`/set`) when it connects. If it does so during the flood, it has
+      // lost its former connection: there, the broker's answers came too late, behind all messages of the
+      // flood. The new connection gets the flood, too.
       if (isFlooding && packet.subscriptions?.some(({ topic }) => topic.includes('/set')))
         sendMessages(socket);
     });
@@ -119,8 +119,8 @@ function answerTo(
 }
 
 /**
- * Messages of many kinds. Most are commands to the node of `topic`, some of these to targets that do not
- * exist. Those to `status` and below `elsewhere` are no commands.
+ * Messages of many kinds. Most are commands to the node of `topic`. Some of the commands have targets that do
+ * not exist. The messages to `status` and below `elsewhere` are no commands.
  */
 export function commandsOfAllKinds(topic: string): readonly FloodMessage[] {
   return Array.from(

@@ -1,12 +1,13 @@
-// Checks device messages by the rules of Home Assistant's MQTT discovery (2026.6,
-// homeassistant/components/mqtt: schemas.py and each platform's schema). This file has the rules of only
-// those platforms that tonearm uses.
+// Checks device messages by the rules of Home Assistant's MQTT discovery (version 2026.6,
+// homeassistant/components/mqtt: schemas.py and each platform's schema). This file has rules only for the
+// platforms that tonearm uses.
 
 type Check = (value: unknown) => boolean;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A text that is not empty, in whole characters: Home Assistant refuses a message with half a surrogate pair.
+ * True for a text that is not empty, and has no half of a surrogate pair. Home Assistant refuses a message
+ * with such a half.
  */
 const isText: Check = (value) =>
   typeof value === 'string' && value !== '' && Buffer.from(value).toString() === value;
@@ -21,7 +22,7 @@ const isOneOf =
 
 /**
  * A template that reads a member of the JSON must first check that there is JSON, because the payload of an
- * emptied topic is no JSON. The strings of the template are not checked: `"}}"` becomes `""` first.
+ * emptied topic is no JSON. Strings in the template are emptied before the check: `"}}"` becomes `""`.
  */
 const isTemplate: Check = (value) => {
   const withoutStrings = String(value).replace(/"(?:[^"\\]|\\.)*"/g, '""');
@@ -36,7 +37,7 @@ const isAvailabilityEntry = ({ topic, value_template: template = '', ...rest }: 
 const isAvailability: Check = (value) =>
   Array.isArray(value) && value.length > 0 && value.every(isAvailabilityEntry);
 
-const CHECKS: Readonly<Record<string, Check>> = {
+const COMPONENT_CHECKS: Readonly<Record<string, Check>> = {
   unique_id: isText,
   name: isText,
   icon: (value) => /^mdi:[a-z-]+$/.test(String(value)),
@@ -88,7 +89,7 @@ const PLATFORMS: Readonly<Record<string, readonly [allowed: string, required: st
   update: [`${WITH_STATE} command_topic payload_install`, 'state_topic'],
 };
 
-const DEVICE: Readonly<Record<string, Check>> = {
+const DEVICE_CHECKS: Readonly<Record<string, Check>> = {
   identifiers: isList,
   connections: (value) => JSON.stringify(value).startsWith('[["mac","'),
   name: isText,
@@ -99,7 +100,7 @@ const DEVICE: Readonly<Record<string, Check>> = {
   configuration_url: (value) => URL.canParse(String(value)),
 };
 
-/** Everything that is wrong with the message, one line each. */
+/** Returns the faults of the device message `text`, each as a text for people. */
 export function faultsOf(text: string): readonly string[] {
   const { device = {}, origin = {}, components = {}, ...rest } = JSON.parse(text) as Record<string, object>;
   // The rest are settings for all components together. Home Assistant accepts only few settings there.
@@ -111,10 +112,10 @@ export function faultsOf(text: string): readonly string[] {
   return [
     ...unshareable.map((key) => `${key}: components cannot share it`),
     ...Object.entries(device).flatMap(([name, value]) =>
-      DEVICE[name]?.(value) === true ? [] : [`device.${name}: ${JSON.stringify(value)}`],
+      DEVICE_CHECKS[name]?.(value) === true ? [] : [`device.${name}: ${JSON.stringify(value)}`],
     ),
     ...(isIdentified ? [] : ['the device has no identifiers, or the origin has no name']),
-    ...(areIdsUnique ? [] : ['two components have one unique id']),
+    ...(areIdsUnique ? [] : ['two components of one platform have the same unique id']),
     ...(entries.length > 0 ? [] : ['there are no components']),
     ...entries.flatMap(([key, component]) => faultsOfComponent(key, component)),
   ];
@@ -128,16 +129,16 @@ function faultsOfComponent(key: string, component: Fields): readonly string[] {
   if (Object.keys(component).length === 1) return wrongKey;
   const missing = `unique_id ${required}`.split(' ').filter((name) => component[name] === undefined);
   // These are Home Assistant's defaults for `min` and `max`.
-  const { min = 0, max = 100, device_class: kind, options } = component;
+  const { min = 0, max = 100, device_class: deviceClass, options } = component;
   const { platform: _, ...settings } = component;
   const wrong = Object.entries(settings).filter(
-    ([name, value]) => !allowed.split(' ').includes(name) || CHECKS[name]?.(value) !== true,
+    ([name, value]) => !allowed.split(' ').includes(name) || COMPONENT_CHECKS[name]?.(value) !== true,
   );
   return [
     ...wrongKey,
     ...missing.map((name) => `${key}: has no ${name}`),
     ...(Number(min) < Number(max) ? [] : [`${key}: its min is not below its max`]),
-    ...(kind === 'enum' && options === undefined ? [`${key}: no options`] : []),
+    ...(deviceClass === 'enum' && options === undefined ? [`${key}: no options`] : []),
     ...wrong.map(([name, value]) => `${key}.${name}: ${JSON.stringify(value)}`),
   ];
 }

@@ -1,5 +1,5 @@
-// Renders templates as Home Assistant does: with Jinja2, and without blanks at both ends of the result. Also
-// decides, with AwesomeVersion, whether Home Assistant offers an update from one version to another.
+// Renders templates as Home Assistant does: by Jinja2, and with blanks removed at both ends of the result.
+// Also decides, by AwesomeVersion, whether Home Assistant offers an update from one version to another.
 
 import { execFileSync } from 'node:child_process';
 
@@ -19,8 +19,8 @@ export const TEMPLATES_NEED = {
 
 /**
  * `is_offered` follows `UpdateEntity.state` in homeassistant/components/update/__init__.py.
- * `float_filter` is Home Assistant's filter. It fails for a text that is no number, unless the template has
- * a default. The filter `float` of Jinja2 never fails.
+ * `float_filter` is Home Assistant's filter `float`. It fails for a text that is no number, unless the
+ * template names a default. Jinja2's own filter `float` never fails.
  */
 const PROGRAM = `
 import json, sys
@@ -72,12 +72,12 @@ function askPython(questions: readonly Question[]): readonly unknown[] {
   return JSON.parse(execFileSync(PYTHON, ['-c', PROGRAM], { input, timeout: DEADLINE_MS, encoding: 'utf8' }));
 }
 
-/** The text that the template renders for each value; a value is the parsed JSON of the topic's payload. */
+/** Returns the template's text for each value. A value is the parsed JSON of a payload. */
 export function rendered(template: unknown, values: readonly unknown[]): readonly string[] {
   return askPython(values.map((value) => ['render', template, value])).map(String);
 }
 
-/** For each pair of versions: true if an update is offered. */
+/** For each pair of versions: true if Home Assistant offers an update. */
 export function areOffered(
   versions: readonly (readonly [installed: unknown, latest: unknown])[],
 ): readonly boolean[] {

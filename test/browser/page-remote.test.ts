@@ -1,5 +1,5 @@
-// Tests the page as a remote control: one volume in the foot of a phone's page, a large player on a wall,
-// and parts of the page in other pages.
+// Tests the page as a remote control: levels, volumes, the sleep timer, drags, the mouse wheel, and the wall.
+// Also tests the columns, and the addresses with `?view` and `?only`.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -24,8 +24,8 @@ import {
 } from './pages.js';
 
 /**
- * Stream 10 plays in the kitchen. It belongs to the ordinary player, whose process id is 4711
- * (node-with-page.ts). Output 0 is the default.
+ * Stream 10 plays in the kitchen. It has the same process id as the player of `ORDINARY`, so it belongs to
+ * this player (node-with-page.ts). Output 0 is the default output.
  */
 const IN_THE_KITCHEN = [
   output(0),
@@ -64,36 +64,39 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     return page.evaluate('document.documentElement.scrollHeight');
   };
   const KITCHEN = { kind: 'output', ref: '1' };
-  /** Resolves when the last of `commands()` is the expected one. Then forgets all of them. */
+  /** Waits until the last of `commands()` is the expected one. Then forgets all commands. */
   const commandsEndWith = async (expected: object): Promise<void> => {
     await until(`the last command is ${JSON.stringify(expected)}`, () =>
       isDeepStrictEqual(commands().at(-1), expected),
     );
     node.backends.requests.length = 0;
   };
-  /** The track of the ordinary player is 263 s long, and at 83 s when a test begins (node-with-page.ts). */
+  /** The track of `player` is 263 s long, and its position is 83 s at first (node-with-page.ts). */
   const REST_OF_TRACK_SECONDS = 263 - 83;
-  /** The fade takes this long by default (`FADE_MS` in src/page/sleep.tsx). */
+  /**
+   * When the minutes of a sleep are over, the node fades the music out. By default the fade takes this long
+   * (`FADE_MS` in src/page/sleep.tsx).
+   */
   const FADE_SECONDS = 20;
-  /** Asserts that by the next command, the music ends `secondsAtBegin` after `beganMs`. */
-  const assertSleepIn = async (secondsAtBegin: number, beganMs: number): Promise<void> => {
+  /** Asserts that the next command makes the fade begin `fadeAfterSeconds` after `beganMs`. */
+  const assertFadeBegin = async (fadeAfterSeconds: number, beganMs: number): Promise<void> => {
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
-    const secondsNow = secondsAtBegin - (Date.now() - beganMs) / 1_000;
+    const remainingSeconds = fadeAfterSeconds - (Date.now() - beganMs) / 1_000;
     // The page has calculated the minutes later than `beganMs` and before now. Its estimate of the node's
     // time may be wrong by a second.
-    const mostMinutes = (secondsAtBegin + 1) / 60;
-    const leastMinutes = (secondsNow - 1) / 60;
-    assert.ok(minutes > leastMinutes && minutes < mostMinutes, String(minutes));
+    const minutesMax = (fadeAfterSeconds + 1) / 60;
+    const minutesMin = (remainingSeconds - 1) / 60;
+    assert.ok(minutes > minutesMin && minutes < minutesMax, String(minutes));
   };
 
-  test('a level is measured while the page is visible, and is 0 while the node is away', async () => {
+  test('the node measures levels only while the page is visible, and a meter shows 0 while the node is away', async () => {
     await open();
     await openTab('Sound');
     const isMeasured = (): boolean | undefined => node.backends.watched.at(-1);
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
     const level = (): Promise<number> => meter.evaluate((element: { value: number }) => element.value);
     await until('the level is shown', async () => {
-      // A level that comes before the meter is drawn is lost, so the test sends it again, as a node does.
+      // A level has no effect before the meter is drawn. So the test sends it repeatedly, as a node does.
       node.gateway.listener.level(JSON.stringify({ outputs: [{ id: 0, peak: [0.5, 0.25] }] }));
       return (await level()) === 0.5;
     });
@@ -104,7 +107,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await until('the levels are measured', () => isMeasured() === true);
 
     await node.close();
-    await until('the level is gone', async () => (await level()) === 0);
+    await until('the meter shows 0', async () => (await level()) === 0);
   });
 
   test('a new level draws only its meter, not the whole page', async () => {
@@ -124,7 +127,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     }`);
 
     const countDrawings = async (): Promise<number> => Number(await page.evaluate('window.drawings'));
-    // The last sections are still being drawn when the meter is there.
+    // When the meter is there, the page may still be drawing the last sections.
     await page.locator('#system .button').first().waitFor({ state: 'attached' });
     let drawingsBefore = Number.NaN;
     await until('the page is not drawn any more', async () => {
@@ -144,18 +147,18 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
         );
         return (await meter.evaluate((element: { value: number }) => element.value)) === level;
       });
-    const drawings = await countDrawings();
-    // If a level drew the page, each of the levels would have drawn it at least once.
+    const drawingsAfter = await countDrawings();
+    // If a level drew the page, the nine levels would have drawn it at least nine times.
     assert.ok(
-      drawings - drawingsBefore < levels.length,
-      `nine levels have drawn the page ${drawings - drawingsBefore} times`,
+      drawingsAfter - drawingsBefore < levels.length,
+      `nine levels have drawn the page ${drawingsAfter - drawingsBefore} times`,
     );
 
     node.change(output(0, { default: true, volume: 0.33 }));
-    await until('a volume draws the page', async () => (await countDrawings()) > drawings);
+    await until('a volume draws the page', async () => (await countDrawings()) > drawingsAfter);
   });
 
-  test('an output has its label and a slider that ends at its limit, and a hidden output is not shown', async () => {
+  test('the card of an output has its label and a slider that ends at its volume limit, and a hidden output has no card', async () => {
     const radio = { label: 'Radio', volume_limit: 0.5, volume: 0.45 };
     await open({ audio: [output(0), output(1, radio), output(2, { description: 'HDMI', hidden: true })] });
     await openTab('Sound');
@@ -166,7 +169,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await slider.focus();
     // The first press reaches the limit, and the others must not go beyond it.
     for (let presses = 0; presses < 9; presses += 1) await page.keyboard.press('ArrowRight');
-    await until('the node gets the limit', () =>
+    await until('the node receives the limit as a volume', () =>
       commands().some((command) => 'volume' in command && command.volume === 0.5),
     );
     assert.equal(await slider.getAttribute('aria-valuetext'), '50%');
@@ -196,15 +199,15 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await playerVolume.waitFor();
   });
 
-  test('if the player has no stream of its own, the foot has the volume of the output that sounds', async () => {
-    // A bridge, such as mpDris2, has another process id than the player that makes the sound.
+  test('if the player has no stream of its own, the foot has the volume of the output to which a stream plays', async () => {
+    // Some players, such as mpDris2, only control another program. That program plays the stream.
     await open({ players: [player('mpd', { pid: 1 })] });
     await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
     await page.getByRole('slider', { name: 'Volume on Kitchen' }).press('Home');
     await commandsAre({ do: 'volume', target: KITCHEN, volume: 0 });
   });
 
-  test("the foot of a phone's page keeps play, title and volume in place while the page scrolls", async () => {
+  test("the foot of a phone's page keeps the play button, the title and the volume in place while the page scrolls", async () => {
     await open({ systemd: units(20) });
     await openTab('Node');
     const foot = page.locator('.foot');
@@ -243,7 +246,10 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
         isDeepStrictEqual(receivedCommands(), [expected]),
       );
     };
-    /** The node then publishes the volume, because the page gives up a volume that no event confirms. */
+    /**
+     * Asserts that `act` sends this volume. Then publishes the volume, because the page drops a volume that
+     * the node does not publish.
+     */
     const setsVolume = async (volume: number, act: () => Promise<unknown>): Promise<void> => {
       await sendsCommand({ do: 'volume', target: KITCHEN, volume }, act);
       preciseNode.change(output(1, { description: 'Kitchen', volume }));
@@ -261,7 +267,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await setsVolume(1, () => page.mouse.wheel(0, -60));
   });
 
-  test('the button Sleep ends the music after some minutes or with the track, and shows the rest of the time', async () => {
+  test('the button Sleep ends the music after some minutes or with the track, and shows the remaining time', async () => {
     const audio = [...IN_THE_KITCHEN, put('audio.sleep', '', { active: false })];
     const beganMs = Date.now();
     await open({ audio, players: [player('mpd')] });
@@ -271,7 +277,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsAre({ do: 'sleep', minutes: 30 });
 
     await sheet.getByRole('button', { name: 'End of the track' }).tap();
-    await assertSleepIn(REST_OF_TRACK_SECONDS - FADE_SECONDS, beganMs);
+    await assertFadeBegin(REST_OF_TRACK_SECONDS - FADE_SECONDS, beganMs);
 
     const endsAt = new Date(Date.now() + 29.5 * 60_000).toISOString();
     node.change(put('audio.sleep', '', { active: true, until: endsAt, fade: 20 }));
@@ -279,13 +285,13 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await sheet.getByRole('button', { name: 'Let it play on' }).tap();
     await commandsAre({ do: 'sleep/stop' });
     await sheet.getByRole('button', { name: 'Close' }).tap();
-    // The sheet is an element within `.moon`. Until it is gone, its text is a part of the text of `.moon`.
+    // The element `.moon` contains the time and the sheet. Without the sheet, `.moon` has only the time.
     await page.locator('.sheet').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'The music ends in 30 min', pressed: true }).waitFor();
     assert.equal(await page.locator('.moon').textContent(), '30 min');
   });
 
-  test('a sleep at the end of the track is later for a player that plays slowly', async () => {
+  test('the button End of the track sets a longer sleep if the player plays slowly', async () => {
     const audio = [...IN_THE_KITCHEN, put('audio.sleep', '', { active: false })];
     const beganMs = Date.now();
     const rate = 0.5;
@@ -293,7 +299,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.locator('.hero').getByRole('button', { name: 'Sleep' }).tap();
     await page.getByRole('dialog').getByRole('button', { name: 'End of the track' }).tap();
     // The fade takes the same time for a slow player.
-    await assertSleepIn(REST_OF_TRACK_SECONDS / rate - FADE_SECONDS, beganMs);
+    await assertFadeBegin(REST_OF_TRACK_SECONDS / rate - FADE_SECONDS, beganMs);
   });
 
   test('a drag on the volume beside the player ends when the music moves to another output', async () => {
@@ -313,7 +319,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsAre({ do: 'delta', target: { kind: 'output', ref: '0' }, delta: -0.05 });
   });
 
-  test('a drag on the position ends when another player takes the place of the large one', async () => {
+  test('a drag on the position ends when another player takes the place of the large player', async () => {
     const withTitle = (title: string) => ({
       metadata: { 'mpris:length': '263000000', 'xesam:title': title },
     });
@@ -334,7 +340,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsAre({ do: 'play', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
-  test('Mute all mutes all outputs, and then unmutes only those that it has muted', async () => {
+  test('the button Mute all mutes all outputs, and a second press unmutes only the outputs that the first press has muted', async () => {
     const mutedAttic = output(2, { description: 'Attic', muted: true });
     await open({ audio: [...IN_THE_KITCHEN, mutedAttic] });
     await openTab('Sound');
@@ -353,7 +359,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsSetMuted(false);
   });
 
-  test('on a desk the wheel changes the volume beside the player, but no volume in the list of outputs', async () => {
+  test('at a desk, the wheel changes the volume beside the player, but no volume in the list of outputs', async () => {
     await open();
     await page.setViewportSize(DESK.viewport);
     assert.equal(await page.locator('.foot').isVisible(), false);
@@ -379,14 +385,14 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
       { device: 'Chromium on Linux', deltaMode: DOM_DELTA_PIXEL, deltas: [120] },
       { device: 'Firefox', deltaMode: DOM_DELTA_LINE, deltas: [3] },
       { device: 'Firefox with one line per notch', deltaMode: DOM_DELTA_LINE, deltas: [1] },
-      // Small movements are a step once they add up to 50 px (`NOTCH_MIN_PX` in src/page/slider-pointer.ts).
+      // Small movements make a step when they add up to 50 px (`NOTCH_MIN_PX` in src/page/slider-pointer.ts).
       { device: 'a touchpad', deltaMode: DOM_DELTA_PIXEL, deltas: [20, 20, 20, 20] },
     ]) {
       for (const deltaY of deltas)
         await slider.dispatchEvent('wheel', { deltaMode, deltaY, cancelable: true });
       await until(`${device} sends one step`, () => commands().length > 0);
       assert.deepEqual(commands(), [{ do: 'volume', target: KITCHEN, volume: 0.25 }], device);
-      // The node takes the volume over, and somebody else sets the first volume again.
+      // The node publishes this volume. Then somebody else sets the first volume again.
       node.change(output(1, { description: 'Kitchen', volume: 0.25 }));
       await slider.and(page.locator('[aria-valuetext="25%"]')).waitFor();
       node.change(output(1, { description: 'Kitchen', volume: 0.3 }));
@@ -421,7 +427,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.locator('.wall.rests').waitFor({ state: 'detached' });
   });
 
-  test('?view=now shows a stream that sounds without a player, or while the player has no track', async () => {
+  test('?view=now names the stream that sounds if there is no player, or if the player has no track', async () => {
     const phone = { name: 'Phone of a guest', output: 'output-1' };
     await open({ audio: [output(0), output(1), stream(10, phone)], players: [] }, '?view=now');
     const title = (text: string) => page.locator('.wall-title').getByText(text, { exact: true });
@@ -447,13 +453,13 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.locator('.wall.silent').waitFor();
     await advice.waitFor();
 
-    // The stream of an input runs also while the input is silent.
+    // An input's stream runs even while the input is silent. So the wall names this stream, but is `.silent`.
     node.change(stream(9, { name: 'Record player', input: 'turntable' }));
     await title('Record player').waitFor();
     assert.equal(await page.locator('.wall.silent').count(), 1);
   });
 
-  test('the large card of a player without a track names the stream that sounds, and gives no advice then', async () => {
+  test('the large card of a player without a track names the stream that sounds, and gives advice only if no stream sounds', async () => {
     const phone = { name: 'Phone of a guest', output: 'output-1' };
     await open({ audio: [output(0), output(1), stream(10, phone)], players: [STOPPED] });
     const title = (text: string) => page.locator('.player .title').getByText(text, { exact: true });
@@ -466,17 +472,17 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await advice.waitFor();
   });
 
-  test('an icon for the home screen opens the address at which it was made, also beside the icons of other addresses', async () => {
+  test('an icon for the home screen opens the address at which it was made, and each address has an icon of its own', async () => {
     const session = await page.context().newCDPSession(page);
     for (const query of ['', '?view=house', '?view=now']) {
       await open({}, query);
-      // A browser takes pages with the same `id` for one app, which has one icon.
+      // For a browser, all pages with the same `id` are one app, and an app has only one icon.
       const { manifest } = await session.send('Page.getAppManifest');
       assert.deepEqual([manifest?.startUrl, manifest?.id], [node.url + query, node.url + query]);
     }
   });
 
-  test('?only=outputs,players shows these parts alone', async () => {
+  test('?only=outputs,players shows only the outputs and the players', async () => {
     await open({}, '?only=outputs,players');
     await page.locator('#now').waitFor();
     await page.locator('#outputs').waitFor();
@@ -487,19 +493,19 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const outputs = await page.locator('#outputs').boundingBox();
     assert.ok(now && outputs);
     const gap = outputs.x - (now.x + now.width);
-    assert.ok(gap < 100, 'no column between the two parts is empty');
+    assert.ok(gap < 100, 'there is no empty column between the two parts');
   });
 
-  test("the title of the browser's tab is the playing track, or else the node", async () => {
+  test("the title of the browser's tab names the track that plays, or the node if no track plays", async () => {
     await open();
-    await until('the tab has the title', async () =>
+    await until('the tab names the track', async () =>
       (await page.title()).startsWith('Nocturne in E-flat major'),
     );
     node.change(player('mpd', { playback_status: 'Paused' }));
-    await until("the tab has the node's name", async () => (await page.title()) === 'living-room');
+    await until('the tab names the node', async () => (await page.title()) === 'living-room');
   });
 
-  test('the button Node is expanded if the window is wide', async () => {
+  test('the column under the button Node is open if the window is wide', async () => {
     await open();
     // When the last section is there, no further drawing is due. So only the width can change the button.
     await page.locator('#system .health').waitFor({ state: 'attached' });
@@ -510,14 +516,14 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button.and(page.locator('[aria-expanded=true]')).waitFor();
   });
 
-  test('the columns are balanced, and the health of the parts is shown only after a failure', async () => {
+  test('the columns are balanced, and the states of the backends are visible only after a failure', async () => {
     await open({ systemd: [service('system.service', {}, 'system'), ...units(6)] });
     await page.setViewportSize(DESK.viewport);
     await page.getByRole('button', { name: 'Node', exact: true }).waitFor();
     await page.locator('#system .health').waitFor();
-    // The unit of the system is the last one. The page offers no commands for it.
+    // The unit of the system comes last, because the page offers no commands for it.
     await page.locator('.service').nth(6).getByText('View only').waitFor();
-    assert.equal(await page.locator('#system .lines').isVisible(), false, 'all is well');
+    assert.equal(await page.locator('#system .lines').isVisible(), false, 'the states are folded');
     // If the columns were not balanced, the highest one would be much higher than the screen.
     for (const [width, height] of [
       [1440, 900],

@@ -1,5 +1,5 @@
-// Tests the requests that the page sends for clicks and keys: ports, players, units, power and upgrades. The
-// backends are scripted. Their own tests show the effect of the requests.
+// Tests the requests that the page sends for clicks, keys and drags, and how the page shows the answers. The
+// backends are scripted. The tests of the real backends show the effects of the requests.
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
@@ -39,10 +39,10 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   const button = (name: string | RegExp): Locator => page.getByRole('button', { name, exact: true });
   const choose = (name: string, option: string): Promise<unknown> =>
     page.getByRole('combobox', { name }).selectOption(option);
-  const ofFocused = (property: string): Promise<unknown> =>
+  const focusedProperty = (property: string): Promise<unknown> =>
     page.evaluate(`document.activeElement.${property}`);
 
-  test('sends the command of each control that the Enter key presses', async () => {
+  test('the page sends the command of each control when the Enter key presses it', async () => {
     await page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
     for (const [role, name, command] of ROWS) {
       await page.getByRole(role, { name, exact: true }).press('Enter');
@@ -50,7 +50,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     }
   });
 
-  test('sends a port, a profile and a balance, and sends a position once its slider is released', async () => {
+  test('the page sends a port, a profile, a balance, and a position in a track', async () => {
     await button('More of Living room').click();
     await choose('Socket of Living room', 'headphones');
     assert.deepEqual(await nextCommand(), { do: 'port', output: '0', port: 'headphones' });
@@ -67,8 +67,8 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     });
   });
 
-  test('sends an upgrade only after a question that names the version, and offers none without a newer version', async () => {
-    // The characters around the version isolate it (`isolated` in src/page/language.ts).
+  test('the page starts an upgrade only after a question that names the version, and offers no upgrade without a newer version', async () => {
+    // The characters around the version isolate its writing direction (`isolated` in src/page/language.ts).
     const upgradeButton = button('Upgrade to \u20681.5.0\u2069');
     await upgradeButton.click();
     const dialog = page.getByRole('dialog', { name: 'Upgrade to \u20681.5.0\u2069?' });
@@ -86,7 +86,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await button(/^Upgrade/).count(), 0);
   });
 
-  test('shows that a check for upgrades runs, and why it failed', async () => {
+  test('the page shows that a check for upgrades runs, and why the check has failed', async () => {
     const commandAnswer = node.backends.hold();
     await button('Check now').click();
     await page.getByText('Checking').waitFor();
@@ -96,7 +96,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Check now').waitFor();
   });
 
-  test('remembers the last step of an upgrade when the node has forgotten it, and offers the log of a failed upgrade', async () => {
+  test('the page remembers the last step of an upgrade after the node has forgotten this step, and offers the log of a failed upgrade', async () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
     node.change(...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
     const progress = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
@@ -104,7 +104,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const step = page.getByText('Restarting the service');
     await step.waitFor();
 
-    // The next thread of the backend knows that the upgrade runs, but not its step.
+    // After a restart, the backend knows that the upgrade runs, but does not know the step.
     node.health('upgrade', 'connecting');
     await step.waitFor({ state: 'detached' });
     node.change(...upgrade({}, running));
@@ -121,11 +121,11 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(await nextCommand(), { do: 'log', lines: 20 });
   });
 
-  test('sends a power action only after a question that names the node, and none if Escape closes the question', async () => {
+  test('the page sends a power action only after a question that names the node, and sends nothing if Escape closes the question', async () => {
     await button('Switch off').click();
     const dialog = page.getByRole('dialog', { name: /Switch off .*living-room/ });
     await dialog.waitFor();
-    assert.equal(await ofFocused('textContent'), 'Cancel');
+    assert.equal(await focusedProperty('textContent'), 'Cancel');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     // The closed question sends nothing, so the next command is that of the button.
@@ -140,12 +140,12 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  test('shows eight of many streams until a button shows all, and still shows all after an outage of the sound server', async () => {
+  test('the page shows the first eight of many streams until a button shows all, and shows all again after an outage of the sound server', async () => {
     const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
     /**
-     * The height of the streams, and the left edge of the services. The edge shows the column of the
-     * services. Without streams the height is undefined.
+     * Resolves with the height of the section of the streams, and the left edge of the section of the units.
+     * The height is undefined while there is no section of the streams. The edge shows the units' column.
      */
     const layout = (): Promise<unknown[]> =>
       page.evaluate(`[
@@ -154,43 +154,43 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
       ]`);
 
     // The node already has the stream `Doorbell`, which belongs to no player (`ORDINARY` in
-    // node-with-page.ts). With these eight there are nine.
+    // node-with-page.ts). With eight more there are nine.
     node.change(...streams(100, 107));
     await streamsAre(9);
-    // Instead of a button for one row, the page draws this row (`FIRST_ROWS` in src/page/streams.tsx).
+    // A button would hide only one row, so the page draws this row instead (`FIRST_ROWS` in streams.tsx).
     assert.equal(await page.locator('.fold').count(), 0, 'no button hides the ninth stream');
 
     node.change(...streams(108, 150));
-    const more = button('44 more sounds');
-    await more.waitFor();
+    const unfoldButton = button('44 more sounds');
+    await unfoldButton.waitFor();
     await streamsAre(8);
-    const folded = await layout();
+    const foldedLayout = await layout();
 
-    await more.press('Enter');
+    await unfoldButton.press('Enter');
     await streamsAre(52);
-    assert.equal(await more.getAttribute('aria-expanded'), 'true');
-    assert.equal(await ofFocused('textContent'), '44 more sounds');
+    assert.equal(await unfoldButton.getAttribute('aria-expanded'), 'true');
+    assert.equal(await focusedProperty('textContent'), '44 more sounds');
     await page.keyboard.press('Tab');
     assert.equal(
-      await ofFocused('ariaLabel'),
+      await focusedProperty('ariaLabel'),
       'Output of Stream 107',
       'the first stream that was hidden comes next',
     );
 
     node.health('audio', 'connecting');
     await page.locator('#streams').waitFor({ state: 'detached' });
-    const [, servicesLeft] = folded;
-    assert.deepEqual(await layout(), [undefined, servicesLeft], 'the other sections stay in their columns');
+    const [, servicesLeft] = foldedLayout;
+    assert.deepEqual(await layout(), [undefined, servicesLeft], 'the units stay in their column');
 
     node.change(...ORDINARY.audio, ...streams(100, 150));
     node.health('audio', 'up');
     await streamsAre(52);
-    await more.press('Enter');
+    await unfoldButton.press('Enter');
     await streamsAre(8);
-    assert.deepEqual(await layout(), folded, 'the section is as high as before');
+    assert.deepEqual(await layout(), foldedLayout, 'the layout is the same as before the first press');
   });
 
-  test('sends the volume of a stream far down the list, also while all streams change', async () => {
+  test('the page sends the volume of a stream far down the list, also while all streams change', async () => {
     // With `Doorbell` there are 63 streams, of which the first eight are visible.
     node.change(...streams(100, 161));
     await button('55 more sounds').click();
@@ -219,7 +219,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.mouse.move(box.x + 60, box.y + 60, { steps: 4 });
   };
 
-  test('stops the drag of a stream when this stream ends', async () => {
+  test('the page stops the drag of a stream when this stream ends', async () => {
     node.change(stream(100));
     await page.getByText('Stream 100', { exact: true }).waitFor();
     await dragFirstStream();
@@ -232,21 +232,21 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     node.change(drop('audio.clients', '11'));
     await page.locator('.tray').waitFor({ state: 'detached' });
     await page.mouse.up();
-    // The released mouse button sends nothing, so the next command is that of the button.
+    // The release of the mouse sends nothing, so the next command is that of the button Mute.
     await button('Mute Living room').click();
     await commandsAre(MUTE_LIVING_ROOM);
   });
 
-  test('stops the drag of a slider when the node no longer answers, and ignores the mouse until it answers again', async () => {
-    // Each keep-alive of the stream is a sign of life, which would enable the controls again. So the page
-    // requests one only every 120 s, which is longer than this test.
+  test('the page stops the drag of a slider when the node no longer answers, and ignores the mouse until the node answers again', async () => {
+    // Each keep-alive of the event stream is a sign of life, and would enable the controls again. So the test
+    // makes the page request a keep-alive only every 120 s, which is longer than this test takes.
     await page.route('**/events?*', (route) =>
       route.continue({ url: route.request().url().replace('keepalive=10', 'keepalive=120') }),
     );
     await page.reload();
     await button('Mute Living room').waitFor();
-    // The client ends the silent stream after 15 s (src/client/stream.ts). The beginning of another stream
-    // would be a sign of life, too.
+    // The client ends the silent event stream after 15 s (src/client/stream.ts), and then requests a new
+    // stream. The beginning of the new stream would be a sign of life, too.
     await page.route('**/events?*', (route) => route.abort());
     const slider = page.getByRole('slider', { name: 'Volume on Living room' });
     await page.mouse.move(...(await spotOn(slider, 0.42)));
@@ -279,7 +279,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsAre(MUTE_LIVING_ROOM);
   });
 
-  test('offers no command for a unit of the system, and no link if its address is no web page', async () => {
+  test('the page offers no command for a unit of the system, and no link if the address of a unit is no web page', async () => {
     const url = 'javascript:alert(1)';
     node.change(service('bluetooth.service', { description: 'Bluetooth service', url }, 'system'));
     const card = page.locator('.service').filter({ hasText: 'Bluetooth service' });
@@ -291,7 +291,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await card.getByText('View only').count(), 1);
   });
 
-  test('shows a change at once, and if the node refuses the change, takes it back and shows the detail of the problem', async () => {
+  test('the page shows a change at once, and if the node refuses the change, takes it back and shows the detail of the problem', async () => {
     const commandAnswer = node.backends.hold();
     const mute = button('Mute Living room');
     await mute.click();
@@ -308,7 +308,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.getByText('No such entity').waitFor({ state: 'detached' });
   });
 
-  test('shows that the node does not answer, or that it restarts, even though the stream is open', async () => {
+  test('the page shows that the node does not answer, or that it restarts, even while the event stream is open', async () => {
     await page.route('**/server', (route) => route.abort());
     await page.getByText('Connection lost').waitFor();
     node.change(put('power.action', '', { action: 'reboot' }));

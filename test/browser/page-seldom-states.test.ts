@@ -1,4 +1,4 @@
-// Tests the page in states that are rare: parts that are away, crowds, questions, losses, refusals, and
+// Tests the page in states that are rare, such as absent backends, many streams, open questions, refusals and
 // strange names. looked-at-states.ts has the checks.
 
 import assert from 'node:assert/strict';
@@ -31,7 +31,7 @@ const MANY_STREAMS = Array.from({ length: STREAM_COUNT }, (_, index) =>
 /** The page shows this many streams at first (page/streams.tsx). */
 const FIRST_ROWS = 8;
 
-/** The distance from a handle's corner to its middle, to the right and down. */
+/** The middle of a drag handle is this far to the right of its upper left corner, and this far below it. */
 const HANDLE_MIDDLE_PX = 22;
 
 const TRACKS = ['One', 'Two'.repeat(99)].map((title, index) => ({
@@ -39,7 +39,7 @@ const TRACKS = ['One', 'Two'.repeat(99)].map((title, index) => ({
   metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
 }));
 
-/** Names that a page may show wrongly, or run. */
+/** Names that a page could show wrongly, or run as a script. */
 const STRANGE_NAMES = [
   '<img src=x onerror="document.title=1"><b>bold</b>',
   '"\'`&amp;</script><script>document.title=1</script>',
@@ -67,7 +67,7 @@ const STATES: Readonly<Record<string, State>> = {
   'no-card': {
     // A sound server makes this sink as a placeholder while it has no card.
     node: { audio: [...WITHOUT_OUTPUTS, output(0, { name: 'auto_null' })] },
-    // The page is opened afterwards, so it gets this detail in the snapshot.
+    // The test opens the page after `prepare`, so the page gets this detail in the snapshot.
     prepare: (node) => node.health('audio', 'up', 'The sound server sees no sound card: the kernel has none'),
     act: async (page) => {
       await openTab('Sound', page);
@@ -129,7 +129,7 @@ const STATES: Readonly<Record<string, State>> = {
     },
   },
   pairing: {
-    // This end of the pairing is so far away that the test cannot reach it.
+    // The pairing ends long after the test.
     node: { bluetooth: [bluetooth({ pairing_active: true, pairing_until: '2126-01-01T10:00:00Z' })] },
     act: (page) => page.getByRole('dialog', { name: 'Pair a phone' }).waitFor(),
   },
@@ -173,7 +173,7 @@ const STATES: Readonly<Record<string, State>> = {
   restarting: {
     act: async (page, node) => {
       await node.close();
-      // A service that restarts ends first. The page cannot know that it comes back.
+      // At a restart, the service ends first. The page cannot know that the service will come back.
       await page.getByText('Service ended', { exact: true }).waitFor();
     },
   },

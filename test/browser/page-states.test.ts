@@ -6,6 +6,7 @@ import { player } from './node-with-page.js';
 import { openTab } from './pages.js';
 
 const loadTunnel = 'pactl load-module module-tunnel-sink server=tcp:10.0.0.9:4713 sink_name=living-room';
+/** The lines that a person types on a computer, so that the computer plays on the node. */
 const commands = (['pulseaudio', 'pipewire'] as const).flatMap((server) => [
   { for: server, use: 'program' as const, lines: ['PULSE_SERVER=tcp:10.0.0.9:4713 PROGRAM'] },
   { for: server, use: 'output' as const, lines: [loadTunnel] },
@@ -28,7 +29,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   'open to the network': {
     prepare: ({ backends }) => {
-      // `unused` means that no cookie is demanded, so the page warns that there is no lock.
+      // With `unused`, the sound server demands no cookie, so the page warns that there is no lock.
       backends.network = { enabled: true, addresses: ['10.0.0.9'], port: 4713, cookie: 'unused', commands };
     },
     act: async (page) => {
@@ -70,7 +71,7 @@ const STATES: Readonly<Record<string, State>> = {
       ],
     },
     act: async (page) => {
-      // This is `spotifyd`: a player has this name if its row above has no `identity`.
+      // The first such button belongs to `spotifyd`, which has the default `identity` of `player`.
       await page.getByRole('button', { name: 'More of Music Player Daemon' }).first().click();
       await page.locator('.rows .transport').waitFor();
     },

@@ -14,19 +14,19 @@ import { NodeWithPage, output } from './node-with-page.js';
 import { DESK, LONG_WAITS, nextCommand, node, page, pageForEach } from './pages.js';
 import { startProxy } from './severable-proxy.js';
 
-/** More than the connections that Chromium opens to a node. */
+/** More tabs or frames than Chromium opens connections to a node. */
 const TABS = 8;
 /** The volume of the living room in `ORDINARY` (node-with-page.ts). */
 const FIRST_VOLUME_PERCENT = 42;
 
-/** The open event streams of a node, as it counts them. */
-async function countStreams(owner: NodeWithPage): Promise<number> {
-  const { streams } = (await owner.json('/health')) as { readonly streams: { readonly open: number } };
+/** Resolves with the number of open event streams, as the node counts them. */
+async function countStreams(anyNode: NodeWithPage): Promise<number> {
+  const { streams } = (await anyNode.json('/health')) as { readonly streams: { readonly open: number } };
   return streams.open;
 }
 
-const waitForOneStream = (owner: NodeWithPage) =>
-  until('one stream is open', async () => (await countStreams(owner)) === 1);
+const waitForOneStream = (anyNode: NodeWithPage) =>
+  until('one stream is open', async () => (await countStreams(anyNode)) === 1);
 
 /** Resolves when each page shows this volume of the living room. */
 async function waitForVolume(percent: number, pages: readonly (Page | Frame)[]): Promise<void> {
@@ -40,27 +40,28 @@ async function waitForVolume(percent: number, pages: readonly (Page | Frame)[]):
 }
 
 describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
-  let tabs: Page[] = [];
+  /** All tabs but the first one, which is `page`. */
+  let furtherTabs: Page[] = [];
   pageForEach(DESK);
   beforeEach(() => void node.up());
   afterEach(async () => {
-    await Promise.all(tabs.map((tab) => tab.close()));
-    tabs = [];
+    await Promise.all(furtherTabs.map((tab) => tab.close()));
+    furtherTabs = [];
   });
 
   async function openTabs(count: number, url = node.url): Promise<readonly Page[]> {
     await page.goto(url);
-    while (tabs.length < count - 1) {
+    while (furtherTabs.length < count - 1) {
       const tab = await page.context().newPage();
-      tabs.push(tab);
+      furtherTabs.push(tab);
       await tab.goto(url);
     }
-    return [page, ...tabs];
+    return [page, ...furtherTabs];
   }
 
   const waitForConnected = (tab: Page) => tab.getByText('Connected', { exact: true }).waitFor();
 
-  /** Hides or shows a tab as a browser does. Playwright's tabs are all visible. */
+  /** Hides or shows a tab as a browser does. Without this, all tabs count as visible in Playwright. */
   async function setHidden(tab: Page, isHidden: boolean): Promise<void> {
     await tab.evaluate(`{
       Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
@@ -68,7 +69,7 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     }`);
   }
 
-  test('all tabs are live with one stream, and the commands of each tab arrive', async () => {
+  test('all tabs are live with one event stream, and the node receives the commands of each tab', async () => {
     const everyTab = await openTabs(TABS);
     for (const tab of everyTab) await waitForConnected(tab);
     await waitForOneStream(node);
@@ -81,7 +82,7 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     }
   });
 
-  test('the other tabs stay live when the tab with the stream is left, hidden or closed', async () => {
+  test('the other tabs stay live when the tab with the event stream opens another page, is hidden, or is closed', async () => {
     const [first, second, third, ...others] = (await openTabs(5)) as [Page, Page, Page, ...Page[]];
     await waitForConnected(third);
     await waitForOneStream(node);
@@ -93,7 +94,7 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     // The second tab is now the oldest that shows the page, so it has the stream. When it is hidden, the
     // third tab must take over the stream, even if the third tab itself is hidden for a moment.
     await setHidden(second, true);
-    const streamRequest = third.waitForRequest((sent) => sent.url().includes('/events'));
+    const streamRequest = third.waitForRequest((request) => request.url().includes('/events'));
     await setHidden(third, true);
     await setHidden(third, false);
     await streamRequest;
@@ -114,7 +115,7 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     const proxy = await startProxy(node.port);
     const [first, second] = (await openTabs(2, `http://127.0.0.1:${proxy.port}/ui`)) as [Page, Page];
     await waitForConnected(second);
-    // The page draws the section with this button last, so the tab has the whole state then.
+    // The page draws the section with this button last. So a tab with this button has the whole state.
     const switchOff = second.getByRole('button', { name: 'Switch off' });
     await switchOff.waitFor();
     await waitForOneStream(node);
@@ -127,7 +128,7 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     assert.equal(await switchOff.count(), 1);
   });
 
-  test('all tabs show that the node is away, and a tab without the stream can try to reach it', async () => {
+  test('all tabs show that the node is away, and the button Try now in a tab without the event stream connects all tabs again', async () => {
     let proxy = await startProxy(node.port);
     const everyTab = await openTabs(3, `http://127.0.0.1:${proxy.port}/ui`);
     for (const tab of everyTab) await waitForConnected(tab);
@@ -148,14 +149,14 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
   });
 });
 
-test('many frames of the page in a page of another site are live', {
+test('many frames of the page are live in a page of another site, and share one event stream', {
   skip: skipReason({ programs: ['chromium'] }),
 }, async (t) => {
   const site = createServer().listen(0, '127.0.0.1');
   await once(site, 'listening');
   const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-  const framed = new NodeWithPage({ cors: { origins: [origin] } }).up();
-  const frame = `<iframe src="${framed.url}?only=outputs" width="300" height="300"></iframe>`;
+  const framedNode = new NodeWithPage({ cors: { origins: [origin] } }).up();
+  const frame = `<iframe src="${framedNode.url}?only=outputs" width="300" height="300"></iframe>`;
   site.on('request', (_request, response) => {
     response.setHeader('Content-Type', 'text/html');
     response.end(frame.repeat(TABS));
@@ -165,7 +166,7 @@ test('many frames of the page in a page of another site are live', {
     await close();
     site.closeAllConnections();
     site.close();
-    await framed.close();
+    await framedNode.close();
   });
   const dashboard = await context.newPage();
   await dashboard.goto(origin);
@@ -173,7 +174,7 @@ test('many frames of the page in a page of another site are live', {
   const frames = dashboard.frames().slice(1);
   assert.equal(frames.length, TABS);
   await waitForVolume(FIRST_VOLUME_PERCENT, frames);
-  await waitForOneStream(framed);
-  framed.change(output(0, { default: true, volume: 0.9 }));
+  await waitForOneStream(framedNode);
+  framedNode.change(output(0, { default: true, volume: 0.9 }));
   await waitForVolume(90, frames);
 });

@@ -1,5 +1,5 @@
-// Tests units on the page: their controls while they start, stop and restart, and the text about a failed
-// unit. The last test is about the place of a notice.
+// Tests units on the page: their controls while they start, stop and restart, and the log and the notice of a
+// failed unit. The last test is about the place of a notice.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -14,7 +14,7 @@ import { answerChecksAtOnce, commands, node, openTab, PHONE, page, pageForEach }
 /** A notice that nobody touches is displayed for 10 s (notices.tsx). */
 const LONGER_THAN_NOTICE_MS = 11_000;
 const MPD = { description: 'MPD' };
-/** `service` makes the record of a unit that runs, so no field has to change. */
+/** `service` makes the record of a unit that runs, so `RUNNING` needs no fields about the state. */
 const RUNNING = MPD;
 const STOPPED = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
 
@@ -22,14 +22,14 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
   pageForEach(PHONE);
   answerChecksAtOnce();
 
-  const open = async (more: object): Promise<void> => {
-    node.up({ systemd: [service('mpd.service', more)] });
+  const open = async (fields: object): Promise<void> => {
+    node.up({ systemd: [service('mpd.service', fields)] });
     await page.goto(node.url);
     await openTab('Node');
     await page.locator('.service').waitFor();
     node.backends.requests.length = 0;
   };
-  const publish = (more: object): void => node.change(service('mpd.service', more));
+  const publish = (fields: object): void => node.change(service('mpd.service', fields));
   const button = (name: string): Locator => page.getByRole('button', { name: `${name} MPD`, exact: true });
   const stateIs = (text: string): Promise<void> =>
     page.locator('.service .state').getByText(text, { exact: true }).waitFor();
@@ -60,7 +60,7 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     assert.equal(await page.locator('.notice').count(), 0);
   });
 
-  test('the new state of a unit is displayed at once after the answer if it has come before the answer', async () => {
+  test('if the new state of a unit comes before the answer to the command, the page displays this state right after the answer', async () => {
     await page.clock.install();
     await open(STOPPED);
     const startAnswer = node.backends.hold();
@@ -79,7 +79,7 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
       await page.clock.runFor(1);
       return page.locator('.service .state').getByText('Running', { exact: true }).isVisible();
     });
-    // The other tests of this page need its clock.
+    // The pages of the next tests need the clock, because all pages of the browser's context share it.
     await page.clock.resume();
     assert.ok(passedMs < SETTLE_MS, `after ${passedMs} ms`);
   });
@@ -125,7 +125,7 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     }
   });
 
-  test('the page lets people stop a unit that is starting, disables the buttons while it stops, and reports its restart', async () => {
+  test('the page lets people stop a unit that is starting, disables the buttons of a unit that is stopping, and reports the restart of a unit', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
     await stateIs('Starting');
     assert.equal(await button('Stop').isEnabled(), true);
@@ -167,7 +167,7 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     await page.locator('.notice').waitFor({ state: 'detached' });
   });
 
-  test('a notice of a failure covers no pressed control at the foot or the head of the screen', async () => {
+  test('a notice of a failure leaves the pressed control visible, both at the bottom and at the top of the screen', async () => {
     await open(RUNNING);
     node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'No such entity' } };
     const finger = await Finger.on(page);

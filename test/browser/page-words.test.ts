@@ -1,5 +1,5 @@
-// Tests the texts of the page: uncut letters, failures, headings, the order of units, a volume beyond the
-// end of its slider, and the name on a home screen.
+// Tests texts of the page: whole letters, failures, headings, the order of units, a volume beyond the end of
+// its slider, and the name on a home screen.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -27,7 +27,7 @@ interface AppManifest {
 describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  test('shows all letters whole, in the name of the node and on a wall', async () => {
+  test('no part of a letter is cut off in the name of the node or in the title on a wall', async () => {
     // Letters such as g, y and p reach below the line.
     await openPage({ players: [player('mpd', { metadata: { 'xesam:title': 'gypsy jug' } })] });
     const isWhole = (selector: string) =>
@@ -38,18 +38,18 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await isWhole('.wall-title'), true);
   });
 
-  test("reports a failure with the player's own reason", async () => {
+  test("the page reports a failure with the player's own reason", async () => {
     await openPage();
     const detail = 'org.mpris.MediaPlayer2.mpd did not pause: not logged in (org.example.Error)';
     node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    // The page puts these characters around a foreign text, so that its writing direction changes nothing
-    // around it (`isolated` in language.ts).
+    // The page puts these characters around a foreign text, so that the writing direction of this text does
+    // not change the sentence around it (`isolated` in language.ts).
     const isolatedReason = '\u2068not logged in\u2069';
     await page.getByText(`Pause did not work: ${isolatedReason}`, { exact: true }).waitFor();
   });
 
-  test('reports a player without an answer in the words of the page', async () => {
+  test('the page reports in its own words that a player has not answered', async () => {
     await openPage();
     const detail = 'org.mpris.MediaPlayer2.mpd did not pause: no answer in time';
     node.backends.answer = { ok: false, error: { fault: 'timeout', detail } };
@@ -57,7 +57,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.getByText('Pause did not work: there was no answer in time', { exact: true }).waitFor();
   });
 
-  test('promises no return of a service that has ended, because it may have been stopped', async () => {
+  test('the page does not promise the return of a service that has ended, because somebody may have stopped it', async () => {
     await openPage();
     await node.close();
     await page.getByText('Service ended', { exact: true }).waitFor();
@@ -66,7 +66,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.getByText('by itself').count(), 0);
   });
 
-  test('has a heading with the name of the node even if it shows only a part', async () => {
+  test('the page has a heading with the name of the node, even on a wall or with only one section', async () => {
     node.up();
     for (const query of ['?view=now', '?only=outputs']) {
       await page.goto(node.url + query);
@@ -74,7 +74,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     }
   });
 
-  test('lists the units in the order of their names, whichever unit changed last', async () => {
+  test('the page lists the units in the order of their names, whichever unit changed last', async () => {
     const units = ['Zither', 'amp', 'Mixer'].map((description) =>
       service(`${description}.service`, { description }),
     );
@@ -89,7 +89,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(await names(), ['amp', 'Mixer', 'Zither']);
   });
 
-  test('shows that an output is louder than its slider can set', async () => {
+  test('the page shows that an output is louder than its slider can set', async () => {
     await openPage({
       audio: [output(0, { volume: 1.53 }), output(1, { description: 'Kitchen', volume: 1 })],
     });
@@ -106,7 +106,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.notEqual(await thumbContent('Living room'), await thumbContent('Kitchen'));
   });
 
-  test('gives a home screen the name of its node, and an icon that is there', async () => {
+  test('the page gives a home screen the name of the node, and icons that can be loaded', async () => {
     await openPage();
     const protocol = await page.context().newCDPSession(page);
     const { data = '', url } = await protocol.send('Page.getAppManifest');
@@ -114,13 +114,13 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(name, 'living-room');
     assert.notEqual(icons.length, 0);
     for (const { src } of icons) {
-      const isLoaded = `new Promise((resolve) => {
+      const loadIcon = `new Promise((resolve) => {
         const image = new Image();
         image.onload = () => resolve(image.naturalWidth > 0);
         image.onerror = () => resolve(false);
         image.src = ${JSON.stringify(new URL(src, url).href)};
       })`;
-      assert.equal(await page.evaluate(isLoaded), true, src);
+      assert.equal(await page.evaluate(loadIcon), true, src);
     }
     const title = page.locator('meta[name="apple-mobile-web-app-title"]');
     await until(

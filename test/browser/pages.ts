@@ -1,5 +1,5 @@
-// Opens a browser for the tests of a suite. Each test gets a new page and a new node, and brings up the
-// backends of that node itself.
+// Opens a browser for the tests of a suite. Each test gets a new page and a new node. No backend of the node
+// is up before the test calls `openPage` or `node.up`.
 
 import { after, afterEach, before, beforeEach } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -19,7 +19,7 @@ export const DESK = { locale: 'en-GB', viewport: { width: 1280, height: 900 } } 
  */
 export const LONG_WAITS = 'Math.random = () => -1000';
 
-/** The node and the page of the test that runs, once `pageForEach` has been called. */
+/** The node and the page of the test that runs now. A suite that uses them must call `pageForEach`. */
 export let node: NodeWithPage;
 export let page: Page;
 
@@ -40,7 +40,7 @@ export function pageForEach(options: BrowserContextOptions): void {
   after(() => browser.close());
 }
 
-/** Answers each HEAD request in the browser. By these requests the page checks that the node answers. */
+/** Answers each HEAD request in the browser. The page sends these requests to check that the node answers. */
 const ANSWER_CHECKS = `{
   const request = window.fetch;
   window.fetch = (url, options) =>
@@ -48,8 +48,8 @@ const ANSWER_CHECKS = `{
 }`;
 
 /**
- * Call this after `pageForEach` if the tests use raw input or compare places. Otherwise the page could
- * miss an answer on a busy machine. It would then disable its controls and show a banner for a moment.
+ * Call this after `pageForEach` if the tests use raw input or compare places. Otherwise an answer could be
+ * late on a busy machine. The page would then disable its controls and show a banner for a moment.
  */
 export function answerChecksAtOnce(): void {
   beforeEach(() => page.addInitScript(ANSWER_CHECKS));
@@ -70,18 +70,21 @@ const TAB_NAMES = ['Music', 'Sound', 'Node'] as const;
 export const openTab = (name: (typeof TAB_NAMES)[number], onPage = page): Promise<void> =>
   onPage.locator(`.tab:nth-child(${TAB_NAMES.indexOf(name) + 1})`).click();
 
-/** The commands that the page has sent, without those that read the status of the power. */
+/**
+ * The commands that the page has sent, without `status`. The page sends `status` by itself, to know whether
+ * the node can be restarted or switched off.
+ */
 export const commands = (): readonly BackendRequest['command'][] =>
   node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
 
-/** Resolves with the first of `commands()` as soon as there is one. Then forgets all of them. */
+/** Waits for a command. Resolves with the first of `commands()`, and forgets all commands. */
 export async function nextCommand(): Promise<object> {
   const first = await until('a command has come', () => commands()[0]);
   node.backends.requests.length = 0;
   return first;
 }
 
-/** Resolves when `commands()` are exactly the expected ones. Then forgets all of them. */
+/** Waits until `commands()` are exactly the expected ones. Then forgets all commands. */
 export async function commandsAre(...expected: readonly object[]): Promise<void> {
   await until(`the commands are ${JSON.stringify(expected)}`, () => isDeepStrictEqual(commands(), expected));
   node.backends.requests.length = 0;

@@ -5,16 +5,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 
 export interface SeverableProxy {
-  /** The port on loopback; NaN where the proxy listens at a path. */
+  /** The proxy's port on loopback; NaN if the proxy listens at the path of a unix socket. */
   readonly port: number;
-  /** Cuts every connection; new ones are accepted. */
+  /** Cuts every open connection. The proxy still accepts new connections. */
   sever(): void;
   close(): Promise<void>;
 }
 
 /**
  * Starts a proxy that leads from `address` to `target`. Each is a port of this machine or the path of a unix
- * socket. `change` changes the bytes that come from the target.
+ * socket. If `address` is 0, the proxy gets any free port. `change` changes the bytes that come from the
+ * target.
  */
 export async function startProxy(
   target: number | string,

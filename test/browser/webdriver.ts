@@ -1,10 +1,10 @@
-// A page in a browser that WebDriver (W3C) drives. A test reads its texts, and presses its controls as a
-// person does. Playwright cannot drive Debian's Firefox and WebKit.
+// A page in a browser that WebDriver (W3C) drives. A test reads the page's texts, and presses its controls as
+// a person does. Playwright cannot drive Debian's Firefox and WebKit.
 
 import { until } from '../until.js';
 import { THUMB_PX } from './finger.js';
 
-/** Each command: its name in Firefox's own protocol, Marionette, and its method and path in HTTP. */
+/** Each row has a command's name in Marionette (Firefox's own protocol), and its method and path in HTTP. */
 export const COMMANDS = {
   goto: ['Navigate', 'POST', '/url'],
   back: ['Back', 'POST', '/back'],
@@ -19,17 +19,14 @@ export const COMMANDS = {
 
 type Command = keyof typeof COMMANDS;
 
-/**
- * The time-outs are in ms. The browser's error after a time-out says little, but `until` adds what the test
- * waited for.
- */
+/** The time-outs are in ms. */
 export const CAPABILITIES = {
   acceptInsecureCerts: true,
   timeouts: { script: 60_000, pageLoad: 60_000 },
 } as const;
 
 export interface Browser {
-  /** Resolves with the command's value. */
+  /** Resolves with the value in the browser's answer to the command. */
   readonly send: (command: Command, parameters?: object) => Promise<unknown>;
   readonly close: () => Promise<void>;
 }
@@ -37,7 +34,7 @@ export interface Browser {
 /** The kind of a control, as a person sees it. */
 export type Role = 'button' | 'slider' | 'switch' | 'choice' | 'answer';
 
-/** The way in which a person presses a control. */
+/** The way in which a person presses a control. `pointer` is a mouse. */
 type Means = 'touch' | 'keys' | 'pointer';
 
 interface Spot {
@@ -45,7 +42,7 @@ interface Spot {
   readonly y: number;
 }
 
-/** Elements of each role in the page. */
+/** The CSS selector for the elements of each role. */
 const SELECTORS: Readonly<Record<Role, string>> = {
   button: 'button:not([role]), summary, [role=button]',
   slider: 'input[type=range]',
@@ -54,7 +51,7 @@ const SELECTORS: Readonly<Record<Role, string>> = {
   answer: 'dialog[open] button',
 };
 
-/** Keys of WebDriver. */
+/** The characters that stand for keys in WebDriver. */
 const KEYS = {
   Tab: '\uE004',
   Enter: '\uE007',
@@ -65,7 +62,7 @@ const KEYS = {
 
 type Key = keyof typeof KEYS;
 
-/** More than the controls of any page. */
+/** Every page has fewer controls than this. */
 const TAB_PRESSES_MAX = 150;
 const DRAG_STEPS = 8;
 /** How long each step of a drag takes. */
@@ -80,13 +77,13 @@ const FIND = `(selector, name) => {
   return exact ?? visible.find((element) => nameOf(element).startsWith(name));
 }`;
 
-/** Sends the events that a browser makes of a finger. */
+/** Sends the events that a browser sends for a finger. */
 const FINGER = `(start, path) => {
   const target = document.elementFromPoint(start.x, start.y);
   const send = (type, { x, y }, buttons) => target.dispatchEvent(new PointerEvent(type, {
     pointerType: 'touch', pointerId: 7, isPrimary: true, buttons, clientX: x, clientY: y, bubbles: true, cancelable: true,
   }));
-  // A pointer of a script cannot be captured.
+  // The browser's own function would throw, because the browser knows no pointer with this id.
   target.setPointerCapture = () => undefined;
   send('pointerdown', start, 1);
   for (const spot of path) send('pointermove', spot, 1);
@@ -116,9 +113,9 @@ export class WebDriverPage {
     await this.#browser.send('setSize', { width, height });
   }
 
-  /** Resolves with the expression's value, also if that is a promise. */
+  /** Resolves with the expression's value. If the value is a promise, resolves with the promise's value. */
   async evaluate<T>(expression: string): Promise<T> {
-    // The browser adds this argument: a function that the script must call at its end.
+    // The browser passes a function as the only argument. The script must call this function at its end.
     const script = `const done = arguments[0];
       Promise.resolve().then(() => (${expression})).then((value) => done({ value }), (error) => done({ error: String(error) }))`;
     const answer = await this.#browser.send('evaluate', { script, args: [] });
@@ -136,7 +133,7 @@ export class WebDriverPage {
     return Buffer.from(String(await this.#browser.send('screenshot', { full: false })), 'base64');
   }
 
-  /** Hides the page until it gets a size again. */
+  /** Hides the page until the next `setSize`. */
   async hide(): Promise<void> {
     await this.#browser.send('hide');
   }
@@ -151,7 +148,7 @@ export class WebDriverPage {
     return this.evaluate('document.body.innerText');
   }
 
-  /** True while the element is displayed and can be used. */
+  /** Resolves with true if the element is displayed and can be used. */
   has(role: Role, name: string): Promise<boolean> {
     return this.#evaluateFor(role, name, "element !== undefined && !element.matches(':disabled')");
   }
@@ -160,14 +157,14 @@ export class WebDriverPage {
     await until(`the ${role} ${name} is there`, () => this.has(role, name));
   }
 
-  /** Resolves with the text that a screen reader speaks for a slider. */
-  valueOf(slider: string): Promise<string | undefined> {
-    return this.#evaluateFor('slider', slider, 'element?.ariaValueText');
+  /** Resolves with the text that a screen reader speaks for the value of a slider. */
+  valueOf(name: string): Promise<string | undefined> {
+    return this.#evaluateFor('slider', name, 'element?.ariaValueText');
   }
 
   /**
    * Resolves with the value of an expression. The expression may use `element`, which is undefined if no
-   * element fits.
+   * displayed element has this role and name.
    */
   #evaluateFor<T>(role: Role, name: string, expression: string): Promise<T> {
     const selector = JSON.stringify(SELECTORS[role]);
@@ -175,8 +172,9 @@ export class WebDriverPage {
   }
 
   /**
-   * The place at a fraction of an element's width, once the element stands still and nothing covers it. On a
-   * slider it is the middle of the thumb at this fraction of the thumb's way.
+   * Waits until the element stands still, and nothing covers the place at this fraction of its width. Then
+   * resolves with this place. On a slider, the place is the middle of the thumb when the thumb is at this
+   * fraction of its way.
    */
   spotOf(role: Role, name: string, fraction = 0.5): Promise<Spot> {
     const spotScript = `(async () => {
@@ -227,10 +225,10 @@ export class WebDriverPage {
     await this.#browser.send('act', { actions: [{ type: 'key', id: 'keyboard', actions }] });
   }
 
-  /** Drags from one place to another. If both places are the same, it clicks or taps. */
+  /** Drags from one place to another. If both places are the same, clicks or taps there. */
   async drag(means: 'touch' | 'pointer', from: Spot, to: Spot): Promise<void> {
-    const isStill = from.x === to.x && from.y === to.y;
-    const path = Array.from({ length: isStill ? 0 : DRAG_STEPS }, (_, step) => ({
+    const isSamePlace = from.x === to.x && from.y === to.y;
+    const path = Array.from({ length: isSamePlace ? 0 : DRAG_STEPS }, (_, step) => ({
       x: Math.round(from.x + ((to.x - from.x) * (step + 1)) / DRAG_STEPS),
       y: Math.round(from.y + ((to.y - from.y) * (step + 1)) / DRAG_STEPS),
     }));

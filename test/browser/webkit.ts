@@ -21,7 +21,7 @@ const STYLE = `* { padding: 0; margin: 0; min-width: 0; border-width: 0; font-si
 export const webKitSkipReason = (): string | false =>
   skipReason({ programs: ['WebKitWebDriver', 'Xvfb'], packages: { 'libwebkit2gtk-4.1-0': BROWSER } });
 
-/** Starts a virtual screen, whose name is `display`. */
+/** Starts a virtual screen. Resolves with its program, and with the value for the variable DISPLAY. */
 async function startScreen(folder: string) {
   const log = join(folder, 'screen');
   const screen = startProgram('Xvfb', ['-displayfd', '1', '-screen', '0', SCREEN, '-nolisten', 'tcp'], {

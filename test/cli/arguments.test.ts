@@ -9,7 +9,7 @@ function testParsed(argv: readonly string[], expected: CommandLine): void {
   test(`tonearm ${argv.join(' ')} is understood`, () => assert.deepEqual(parseArguments(argv), expected));
 }
 
-/** The message is one line, which has `namedPart`, and names where to read more. */
+/** Expects a message of one line, which contains `namedPart` and refers to `--help`. */
 function testRefused(argv: readonly string[], namedPart: string): void {
   test(`tonearm ${JSON.stringify(argv)} is refused`, () => {
     const request = parseArguments(argv);
@@ -59,15 +59,12 @@ testRefused(['--config', '--allow-root'], "'--config'");
 testRefused(['--version=1'], "'--version'");
 testRefused(['--allow-root='], "'--allow-root'");
 
-/**
- * The exit statuses that a shell can see (docs/configuration.md, "Exit statuses"). In the help, a blank
- * follows each.
- */
+/** The numbers in docs/configuration.md, "Exit statuses". In the help, a blank follows each number. */
 const STATUSES = ['0 ', '64 ', '69 ', '74 ', '77 ', '78 ', '126 '];
 
-test('the help names every option and every exit status, and fits a terminal', () => {
-  const words = '--config --allow-root --check-config --version --help progress bench trace';
-  for (const word of [...words.split(' '), ...STATUSES]) assert.ok(HELP.includes(word), word);
+test('the help names every option, three of the commands and every exit status, and fits a terminal', () => {
+  const optionsAndCommands = '--config --allow-root --check-config --version --help progress bench trace';
+  for (const word of [...optionsAndCommands.split(' '), ...STATUSES]) assert.ok(HELP.includes(word), word);
   for (const line of HELP.split('\n')) assert.ok(line.length <= 80, line);
   assert.ok(HELP.endsWith('\n'));
 });

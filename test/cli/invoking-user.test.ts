@@ -1,5 +1,6 @@
-// Under a real sudo the commands find what belongs to the invoking user. That user is made for the test, with
-// a sound server that demands its cookie. The machine's own users, sudo rules and runtime directories stay.
+// Tests that commands under a real sudo use the files and the sound server of the invoking user, who has
+// become root. The test makes this user, and starts the user's sound server, which demands a cookie from
+// other users. The machine's own users, sudo rules and runtime directories stay unchanged.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -17,10 +18,10 @@ const RUNTIME = `/run/user/${UID}`;
 const BUILD = '/run/build';
 
 /**
- * The first argument is the test's folder, the second one that of the build. Both are mounted where the user
- * can reach them, because a checkout may lie in root's home. The other arguments are the program. The output
- * of each command goes into a file of the test's folder. `trace` prints the output of pactl to stderr, which
- * has a file of its own.
+ * The first argument is the folder of the test, and the second is the folder of the build. Both are mounted
+ * where the user can reach them, because the repository may lie in root's home. The other arguments are the
+ * command that starts tonearm. The output of each tonearm command goes into a file of the test's folder. For
+ * `trace`, a second file gets stderr, which contains the output of pactl.
  */
 const SCRIPT = `
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -69,7 +70,7 @@ describe('under sudo', { skip }, () => {
       '--kill-child',
       '--mount-proc',
     ];
-    // The package's start script sets this variable.
+    // The package's start script also sets `UV_USE_IO_URING` (src/cli/invoking-user.ts).
     const program = ['env', 'UV_USE_IO_URING=0', process.execPath, join(BUILD, basename(ENTRY))];
     await promisify(execFile)('unshare', [
       ...unshareOptions,
@@ -82,22 +83,22 @@ describe('under sudo', { skip }, () => {
     ]);
   });
 
-  test("under sudo --check-config shows the user's configuration", () => {
+  test("--check-config under sudo prints the invoking user's configuration", () => {
     assert.match(output('check'), /^players:\n {2}enabled: true$/m);
     assert.match(output('check'), new RegExp(`progressSocket: ${RUNTIME}/tonearm/upgrade.sock$`, 'm'));
   });
 
-  test('under sudo bench measures the sound server of the user', () => {
+  test('bench under sudo measures the sound server of the invoking user', () => {
     const { missing, server } = JSON.parse(output('bench'));
     assert.equal(missing, null);
     assert.match(server, /^pulseaudio/);
   });
 
-  test('under sudo trace runs a program as the user, and shows what it sends to the sound server', () => {
+  test('trace under sudo runs a program as the invoking user, and prints what the program sends to the sound server', () => {
     assert.match(output('trace'), /GET_SERVER_INFO/);
     assert.match(output('pactl'), /^parlour$/m);
   });
 
-  test('a runtime directory that the command line of sudo sets is kept', () =>
+  test('tonearm keeps the runtime directory that the command line of sudo sets', () =>
     assert.match(output('check-with-directory'), /progressSocket: \/run\/tonearm\/upgrade.sock$/m));
 });

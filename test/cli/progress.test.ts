@@ -31,10 +31,10 @@ function testRefused(args: string, message: string): void {
 testWrites('begin --total 3', '{"event":"begin","total":3}');
 testWrites('begin --total=3', '{"event":"begin","total":3}');
 testWrites('begin --total -3', '{"event":"begin","total":-3}');
-const STEP = '{"event":"progress","percent":4,"current":1,"step":';
-testWrites('step --percent 4 --current 1 --step a"b', `${STEP}"a\\"b"}`);
-testWrites('step --step --odd --percent 4 --current 1', `${STEP}"--odd"}`);
-testWrites('step --step= --percent 4 --current 1', `${STEP}""}`);
+const STEP_LINE_START = '{"event":"progress","percent":4,"current":1,"step":';
+testWrites('step --percent 4 --current 1 --step a"b', `${STEP_LINE_START}"a\\"b"}`);
+testWrites('step --step --odd --percent 4 --current 1', `${STEP_LINE_START}"--odd"}`);
+testWrites('step --step= --percent 4 --current 1', `${STEP_LINE_START}""}`);
 testWrites('end --success', '{"event":"end","success":true}');
 testWrites('end --failure --socket /x/s', '{"event":"end","success":false}', '/x/s');
 
@@ -57,10 +57,11 @@ testRefused('end --success=no', '--success takes no value');
 testRefused('end --success --socket=', '--socket needs a value');
 
 /**
- * The user and the environment of the process, and the socket to which it writes. If a user has become root
- * for the command, root's own runtime directory does not count (src/cli/invoking-user.ts).
+ * The user id and the environment of a process, and the socket to which this process writes. If a user has
+ * become root for the command, the default runtime directory of root does not count
+ * (src/cli/invoking-user.ts).
  */
-const RUN_BY: readonly (readonly [uid: number, env: Record<string, string>, socket: string])[] = [
+const SOCKET_BY_CALLER: readonly (readonly [uid: number, env: Record<string, string>, socket: string])[] = [
   [0, { SUDO_UID: '1000' }, '/run/user/1000/tonearm/upgrade.sock'],
   [0, { SUDO_UID: '1000', XDG_RUNTIME_DIR: '/run/user/0' }, '/run/user/1000/tonearm/upgrade.sock'],
   [0, { SUDO_UID: '1000', XDG_RUNTIME_DIR: '/run/here' }, SOCKET],
@@ -70,7 +71,7 @@ const RUN_BY: readonly (readonly [uid: number, env: Record<string, string>, sock
   [0, {}, '/run/user/0/tonearm/upgrade.sock'],
   [7, { SUDO_UID: '1000' }, '/run/user/7/tonearm/upgrade.sock'],
 ];
-for (const [uid, env, socket] of RUN_BY) {
+for (const [uid, env, socket] of SOCKET_BY_CALLER) {
   test(`user ${uid} with ${JSON.stringify(env)} writes to ${socket}`, () => {
     const request = parseProgress(['end', '--success'], { env, uid });
     assert.ok(request.do === 'write');
@@ -85,14 +86,14 @@ test('tonearm progress --help shows its usage', async () => {
 async function startServer(t: TestContext, onConnect: (socket: Socket) => void): Promise<string> {
   const path = join(temporaryFolder(t), 's');
   const sockets = new Set<Socket>();
-  const listening = createServer({ allowHalfOpen: true }, (socket) => {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     onConnect(socket);
   });
-  await new Promise<void>((resolve) => listening.listen(path, resolve));
+  await new Promise<void>((resolve) => server.listen(path, resolve));
   t.after(() => {
     for (const socket of sockets) socket.destroy();
-    listening.close();
+    server.close();
   });
   return path;
 }
@@ -101,15 +102,15 @@ test('the progress command waits for a daemon that is being restarted', async (t
   const path = join(temporaryFolder(t), 's');
   // The first attempt is made at once, while nobody listens yet.
   const writing = writeProgress('{}', path, LONG_RETRY_MS);
-  const restarted = createServer({ allowHalfOpen: true }, (socket) =>
+  const restartedServer = createServer({ allowHalfOpen: true }, (socket) =>
     socket.resume().on('end', () => socket.end()),
   );
-  restarted.listen(path);
-  t.after(() => restarted.close());
+  restartedServer.listen(path);
+  t.after(() => restartedServer.close());
   assert.deepEqual(await writing, success(undefined));
 });
 
-test('the progress command tries again after a daemon that ends before it has read the line', async (t) => {
+test('the progress command tries again if the daemon ends without having read the line', async (t) => {
   let connections = 0;
   let received = '';
   const path = await startServer(t, (socket) => {
@@ -127,7 +128,7 @@ test('the progress command tries again after a daemon that ends before it has re
   assert.deepEqual([connections, received], [2, '{}\n']);
 });
 
-test('the progress command tries for 15 seconds to write the end, because no line follows it, and for one second to write another line', () => {
+test('the progress command tries for 15 seconds to write an end line, because no line follows it, and for one second to write any other line', () => {
   const retryMsOf = (args: string): number | undefined => {
     const request = parseProgress(args.split(' '), CALLER);
     return request.do === 'write' ? request.retryMs : undefined;
@@ -137,13 +138,13 @@ test('the progress command tries for 15 seconds to write the end, because no lin
   assert.equal(retryMsOf('step --percent 4 --current 1 --step a'), 1_000);
 });
 
-test('where nobody listens the progress command prints one line and succeeds', async () => {
+test('the progress command prints one line and succeeds if nobody listens', async () => {
   const { out, err } = await runProgress(['begin', '--total', '1', '--socket', '/nowhere/s'], CALLER);
   assert.equal(out, '');
   assert.match(err, /^tonearm: progress: \/nowhere\/s: [^\n]*ENOENT[^\n]*\n$/);
 });
 
-test('the progress command gives up a daemon that hangs', async (t) => {
+test('the progress command stops waiting for a daemon that hangs', async (t) => {
   const path = await startServer(t, () => undefined);
   const written = await writeProgress('{}', path, SHORT_RETRY_MS);
   assert.match(written.ok ? '' : written.error, /tonearm did not read the line in time/);

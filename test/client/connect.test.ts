@@ -1,5 +1,5 @@
-// Tests a live connection against a scripted node with mocked time: its requests, the changes that it
-// reports, and how it reconnects after a loss. test/contract/client-truth.test.ts has real nodes.
+// Tests the client's live connection to a scripted node, with mocked time: the requests of the client, the
+// changes that the client reports, and its reconnections. test/contract/client-truth.test.ts has real nodes.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -14,17 +14,17 @@ const LONG_MS = 60_000;
 /** The client gives up a stream that is silent for this time. */
 const SILENCE_MS = 15_000;
 /**
- * `retry` of the streams. After a first loss the client waits between half of this and all of it. If the
- * next attempt fails, too, the client then waits up to twice as long.
+ * The value of `retry` in each stream. After a loss, the client waits at least half of this time, and at most
+ * the whole time. If the next attempt fails, the client waits at most twice this time.
  */
 const RETRY_MS = 3000;
 
-/** The pause before power and upgrade are fetched again. */
+/** After an answer with 503 or 504, the client waits this long before it fetches power and upgrade again. */
 const PAUSE_MS = 10_000;
 
 interface TestedClient extends ScriptedNode {
   readonly live: Live;
-  /** The slices of each call of `onChange`. */
+  /** The slices that have changed, for each call of `onChange`. */
   readonly changes: Slice[][];
   tick(ms: number): Promise<void>;
   /** The stream that was requested last. */
@@ -64,7 +64,7 @@ async function openLiveClient(t: TestContext, options?: ConnectOptions): Promise
   return client;
 }
 
-/** The first bytes of each stream. */
+/** Sends the first bytes of a stream. They make the connection live. */
 const sendHello = (stream: RequestedStream) =>
   stream.send(`retry: ${RETRY_MS}\nevent: server.info\ndata: "connected"\n\n`);
 const snapshotMark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' });
@@ -81,8 +81,9 @@ describe('the client connects', () => {
   const audio = { backend: ['audio'] } as const;
   /** Each request has these parameters. The test sorts all parameters by name. */
   const always = 'keepalive=10&snapshot=1';
-  // Levels come only if `types` names them. Beside `backend`, `types` adds events. Without `backend`, only
-  // the events in `types` come (docs/events.md, "Query").
+  // The node sends levels only if `types` names them. If the query has `types` and `backend`, the node sends
+  // the events of both. If the query has `types` without `backend`, the node sends only the events in `types`
+  // (docs/events.md, "Query").
   type Row = readonly [what: string, options: ConnectOptions, queryPattern: string];
   const rows: readonly Row[] = [
     ['for all events, with a snapshot and a keep-alive every 10 s', {}, always],
@@ -93,7 +94,7 @@ describe('the client connects', () => {
       `backend=audio&exclude=${typeNames}&${always}`,
     ],
     [
-      'for all events, each by name, with levels',
+      'for all events with levels, and names each event',
       { levels: true },
       `${always}&types=${everyType},audio.level`,
     ],
@@ -101,7 +102,7 @@ describe('the client connects', () => {
     ['for some events with levels', { levels: true, types }, `${always}&types=${typeNames},audio.level`],
   ];
   for (const [what, options, queryPattern] of rows) {
-    test(what, async (t) => {
+    test(`the client connects ${what}`, async (t) => {
       const { url, lastEventId, accept } = (await openClient(t, options)).stream();
 
       assert.equal(accept, 'text/event-stream');
@@ -111,7 +112,7 @@ describe('the client connects', () => {
     });
   }
 
-  test('the state that is in no event is fetched when its backend comes up, if the client requests events of this backend', async (t) => {
+  test('the client fetches power and upgrade when their backends come up, if its options select these backends', async (t) => {
     for (const [options, expected] of [
       [{}, ['/server', '/power/', '/upgrade']],
       [{ backend: ['audio', 'power'] }, ['/server', '/power/']],
@@ -128,65 +129,66 @@ describe('the client connects', () => {
     }
   });
 
-  test('the client fetches the power actions again after a mark and after a restart of power, but not for a new detail', async (t) => {
+  test('the client fetches the power actions again after a mark and after a restart of the backend power, but not after a new detail', async (t) => {
     const client = await openLiveClient(t);
-    // An event with a new id would complete a snapshot. These events all have one id, so the snapshot of the
-    // last row stays incomplete.
+    // An event with a new id would complete a snapshot. All these events have the same id, so the snapshot of
+    // the last row stays incomplete.
     const sendPower = (event: object) =>
       client.event('b-1', 'backend.updated', { backend: 'power', state: 'up', ...event });
-    const requestCount = () => client.requests.filter((path) => path === '/power/').length;
+    const powerRequestCount = () => client.requests.filter((path) => path === '/power/').length;
     const resting = { detail: 'started on demand' };
     for (const [what, event, expectedCount] of [
       ['the backend comes up, without a thread', resting, 1],
       ["the client's request has started the thread", {}, 1],
       ['the thread ends', resting, 1],
       ['the thread dies', { state: 'restarting' }, 1],
-      ['the thread is replaced', {}, 2],
+      ['a new thread has started', {}, 2],
       ['a snapshot has begun, but is incomplete', { detail: 'snapshot' }, 2],
     ] as const) {
       await sendPower(event);
-      assert.equal(requestCount(), expectedCount, what);
+      assert.equal(powerRequestCount(), expectedCount, what);
     }
-    // In a snapshot, an event with the backend's real detail follows the mark. It completes this snapshot.
+    // In a snapshot, an event with the backend's real detail follows the mark. Here this event has a new id,
+    // so it completes the snapshot.
     await client.event('', 'backend.updated', snapshotMark('power'));
     await client.event('b-2', 'backend.updated', { backend: 'power', state: 'up', ...resting });
-    assert.equal(requestCount(), 3);
+    assert.equal(powerRequestCount(), 3);
   });
 });
 
 for (const [status, isRetried, title] of [
   [503, true, 'the client fetches the power actions again after a pause if their backend still loads'],
-  [504, true, 'the client fetches the power actions again after a pause if they took too long'],
+  [504, true, 'the client fetches the power actions again after a pause if the answer took too long'],
   [403, false, 'the client does not fetch the power actions again if it may not read them'],
-  [404, false, 'the client does not fetch the power actions again if there are none'],
+  [404, false, 'the client does not fetch the power actions again if the node has none'],
 ] as const) {
   test(title, async (t) => {
     const client = await openLiveClient(t);
-    const requestCount = () => client.requests.filter((path) => path === '/power/').length;
+    const powerRequestCount = () => client.requests.filter((path) => path === '/power/').length;
     const refusal = () => new Response('', { status });
     client.answers.set('/power/', refusal);
     await client.event('b-1', 'backend.updated', { backend: 'power', state: 'up' });
     await client.event('b-2', 'audio.output.updated', [record(1)]);
     await client.event('b-3', 'audio.output.updated', [record(2)]);
-    assert.equal(requestCount(), 1, 'other events cause no request');
+    assert.equal(powerRequestCount(), 1, 'other events cause no request');
     await client.tick(PAUSE_MS - 1);
-    assert.equal(requestCount(), 1);
+    assert.equal(powerRequestCount(), 1);
     await client.tick(1);
-    assert.equal(requestCount(), isRetried ? 2 : 1);
+    assert.equal(powerRequestCount(), isRetried ? 2 : 1);
     if (!isRetried) return;
 
     await client.event('b-4', 'audio.output.updated', [record(3)]);
     await client.tick(PAUSE_MS);
-    assert.equal(requestCount(), 2, 'a refusal that stays causes no further request');
+    assert.equal(powerRequestCount(), 2, 'a second refusal causes no further request');
 
     await client.stream().end();
     await client.tick(RETRY_MS);
     await sendHello(client.stream());
     await client.event('b-5', 'backend.updated', { backend: 'power', state: 'up' });
-    const countBefore = requestCount();
+    const countBefore = powerRequestCount();
     client.answers.set('/power/', () => ({ can_reboot: 'yes' }));
     await client.tick(PAUSE_MS);
-    assert.equal(requestCount(), countBefore + 1, 'after each connection the client may ask once more');
+    assert.equal(powerRequestCount(), countBefore + 1, 'each connection allows one retry');
     assert.deepEqual(client.live.state.power, { can_reboot: 'yes' });
   });
 }
@@ -210,10 +212,10 @@ test('a client that was closed before or after the refusal does not fetch the po
     await t.test(`the client is closed ${isClosedBefore ? 'before' : 'after'} the refusal`, async (t) => {
       const client = await openLiveClient(t);
       let refuse = (_response: Response): void => undefined;
-      const refused = new Promise<Response>((resolve) => {
+      const refusal = new Promise<Response>((resolve) => {
         refuse = resolve;
       });
-      client.answers.set('/power/', () => refused);
+      client.answers.set('/power/', () => refusal);
       await client.event('b-1', 'backend.updated', { backend: 'power', state: 'up' });
       const timeouts = t.mock.method(globalThis, 'setTimeout');
       if (isClosedBefore) client.live.close();
@@ -228,25 +230,25 @@ test('a client that was closed before or after the refusal does not fetch the po
   }
 });
 
-test('the client fetches the power actions again if the backend has gone and come within one chunk, and after a new connection', async (t) => {
+test('the client fetches the power actions again if their backend disappears and returns within one chunk of the stream, and after a new connection', async (t) => {
   const client = await openLiveClient(t);
-  const requestCount = () => client.requests.filter((path) => path === '/power/').length;
+  const powerRequestCount = () => client.requests.filter((path) => path === '/power/').length;
   const power = (state: string) =>
     `id: b-1\nevent: backend.updated\ndata: ${JSON.stringify({ backend: 'power', state })}\n\n`;
   await client.stream().send(power('up'));
-  assert.equal(requestCount(), 1);
+  assert.equal(powerRequestCount(), 1);
 
   await client.stream().send(power('connecting') + power('up'));
-  assert.equal(requestCount(), 2);
+  assert.equal(powerRequestCount(), 2);
 
   await client.stream().end();
   await client.tick(RETRY_MS);
-  assert.equal(requestCount(), 2, 'nothing is requested while the connection is lost');
-  // The client still knows the backend as up, so it requests without an event of the backend.
+  assert.equal(powerRequestCount(), 2, 'nothing is requested while the connection is lost');
+  // The client still knows the backend as up, so it sends the request without a new event of the backend.
   await sendHello(client.stream());
-  assert.equal(requestCount(), 3);
+  assert.equal(powerRequestCount(), 3);
   await client.stream().send(power('up'));
-  assert.equal(requestCount(), 3);
+  assert.equal(powerRequestCount(), 3);
 });
 
 describe('a snapshot', () => {
@@ -283,7 +285,7 @@ describe('a snapshot', () => {
     return client;
   }
 
-  for (const [where, begin] of [
+  for (const [where, prepare] of [
     ['in the midst of a stream', async () => undefined],
     [
       'at the beginning of a stream',
@@ -295,10 +297,10 @@ describe('a snapshot', () => {
       },
     ],
   ] as const) {
-    // A snapshot has no mark of a backend that was disabled meanwhile.
-    test(`a whole snapshot ${where} replaces all slices, also those of which it has no mark`, async (t) => {
+    // If a backend was disabled after the last snapshot, the new snapshot has no mark of this backend.
+    test(`a whole snapshot ${where} replaces all slices, also those of backends without a mark`, async (t) => {
       const client = await openFilledClient(t);
-      await begin(client);
+      await prepare(client);
       const slicesBefore = filledSlices(client);
       await client.event('', 'backend.updated', snapshotMark('audio'));
       assert.deepEqual(filledSlices(client), slicesBefore, 'an incomplete snapshot changes nothing');
@@ -310,10 +312,10 @@ describe('a snapshot', () => {
 });
 
 describe('the client notifies', () => {
-  test('the client notifies of a whole snapshot in one call, and of nothing while the snapshot is incomplete', async (t) => {
+  test('the client calls `onChange` once for a whole snapshot, and never while the snapshot is incomplete', async (t) => {
     const client = await openClient(t);
-    let answerServer: (server: unknown) => void = () => undefined;
-    client.answers.set('/server', () => new Promise((resolve) => (answerServer = resolve)));
+    let answerServerRequest: (server: unknown) => void = () => undefined;
+    client.answers.set('/server', () => new Promise((resolve) => (answerServerRequest = resolve)));
     await sendHello(client.stream());
     await client.event('b-1', 'audio.output.updated', [record(1), record(2)]);
     await client.stream().end();
@@ -324,7 +326,7 @@ describe('the client notifies', () => {
     await client.event('', 'backend.updated', snapshotMark('audio'));
     await client.event('', 'audio.output.updated', [record(1)]);
     client.changes.length = 0;
-    answerServer({ hostname: 'node' });
+    answerServerRequest({ hostname: 'node' });
     await settle();
     assert.deepEqual([client.changes.length, outputIds(client)], [0, [1, 2]]);
     await client.stream().end();
@@ -344,11 +346,11 @@ describe('the client notifies', () => {
     assert.deepEqual(laterChanges, []);
   });
 
-  test('a subscriber gets the state of its slice at once and each change until it unsubscribes, even if another subscriber throws', async (t) => {
+  test('a listener of a slice gets the state of the slice at once, and each change until it is unsubscribed, even if another listener throws', async (t) => {
     const client = await openClient(t);
     const received: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];
-    // The client throws a subscriber's error later, in a microtask (src/client/safely.ts).
+    // The client throws a listener's error later, in a microtask (src/client/safely.ts).
     t.mock.method(globalThis, 'queueMicrotask', (task: () => void) => {
       try {
         task();
@@ -367,10 +369,10 @@ describe('the client notifies', () => {
       [0],
     );
     await client.event('b-1', 'audio.updated', [record(1)]);
-    assert.equal(received.length, 1, 'this event is about sink inputs, which are another slice');
+    assert.equal(received.length, 1, 'this event changes another slice: `clients`');
     await client.event('b-2', 'audio.output.updated', [record(1)]);
     assert.deepEqual([...(received[1] ?? [])], [[1, record(1)]]);
-    // A subscriber that comes later gets the newest state at once.
+    // A listener that is added later gets the newest state at once.
     const unsubscribeLast = client.live.subscribe('outputs', (outputs) => received.push(outputs));
     unsubscribeLast();
     assert.equal(received[2], received[1]);
@@ -379,12 +381,12 @@ describe('the client notifies', () => {
     await client.event('b-3', 'audio.output.updated', [record(2)]);
     assert.equal(received.length, 3);
 
-    // The first subscriber has thrown at once, and at each of the two changes of the outputs.
+    // The first listener has thrown at once, and at each of the two changes of the outputs.
     assert.deepEqual(uncaught.map(String), ['Error: mine', 'Error: mine', 'Error: mine']);
     assert.equal(client.live.state.connection.status, 'live');
   });
 
-  test('the client notifies of each event when it comes', async (t) => {
+  test('the client passes each event to `onEvent` when the event comes', async (t) => {
     const received: string[] = [];
     const client = await openClient(t, {
       onEvent: ({ type, data }) => received.push(`${type} ${JSON.stringify(data)}`),
@@ -394,7 +396,7 @@ describe('the client notifies', () => {
     assert.deepEqual(received, ['server.info "connected"', 'power.action {"action":"reboot"}']);
   });
 
-  test("the client estimates the node's time from the newest time in the events of its players", async (t) => {
+  test("the client estimates the node's time from the newest time in the events of players", async (t) => {
     const client = await openClient(t);
     await client.tick(10_000);
     assert.equal(client.live.nodeTime(), Date.now());
@@ -417,7 +419,7 @@ describe('the client notifies', () => {
 
   test("the client knows the node's time from the header Date of the stream until an event of a player comes", async (t) => {
     const client = await openClient(t);
-    // The open stream has its headers already, so only the next stream has this one.
+    // The open stream has its headers already, so only the next stream has this header.
     client.streamHeaders.set('Date', new Date(1_000_000).toUTCString());
     await client.stream().end();
     await client.tick(RETRY_MS);
@@ -425,7 +427,7 @@ describe('the client notifies', () => {
     assert.equal(client.live.nodeTime(), 1_005_000);
     await sendHello(client.stream());
     await client.event('', 'backend.updated', snapshotMark('audio'));
-    assert.equal(client.live.nodeTime(), 1_005_000, 'the mark of a snapshot does not change it');
+    assert.equal(client.live.nodeTime(), 1_005_000, 'the mark of a snapshot does not change the time');
     await sendPlayerEvent(client, 1_005_300);
     assert.equal(client.live.nodeTime(), 1_005_300, 'the time of an event is more exact');
     await client.event('', 'backend.updated', snapshotMark('audio'));
@@ -438,7 +440,7 @@ describe('the client notifies', () => {
     ["the node's clock was set back", 0, -3_600_000],
     ["the node's clock was set forward", 0, 3_600_000],
   ] as const) {
-    test(`the client knows the node's time after ${clockChange}, at the next event of a player`, async (t) => {
+    test(`the client knows the node's time again at the next event of a player after ${clockChange}`, async (t) => {
       const client = await openLiveClient(t);
       t.mock.timers.setTime(10_000_000);
       await sendPlayerEvent(client, 20_000_000);
@@ -474,7 +476,7 @@ describe('the connection is lost', () => {
     test(`a connection that is lost ${what} is made again, and the client keeps the state meanwhile`, async (t) => {
       const client = await openLiveClient(t);
       await client.event('b-1', 'audio.output.updated', [record(1)]);
-      // A sign of life just before the bound begins a new silence.
+      // A sign of life just before the bound makes the client count the silence from zero.
       await client.tick(SILENCE_MS - 1);
       await client.stream().send('event: server.info\ndata: "love"\n\n');
       assert.equal(client.live.state.connection.status, 'live');
@@ -517,7 +519,7 @@ describe('the connection is lost', () => {
     assert.equal(client.stream().lastEventId, undefined);
   });
 
-  test('a lost connection is tried again after delays that grow up to a bound and are random', async (t) => {
+  test('the client tries to reconnect after random delays, which get longer until they reach a bound', async (t) => {
     const client = await openClient(t);
     // With this number, each delay is three quarters of its upper bound (`#pause` in src/client/stream.ts).
     const random = t.mock.method(Math, 'random', () => 0.5);
@@ -527,12 +529,12 @@ describe('the connection is lost', () => {
     const longestDelaysMs = [3000, 6000, 12_000, 24_000, 30_000, 30_000];
     for (const longestMs of longestDelaysMs) {
       const delayMs = longestMs * 0.75;
-      const before = client.streams.length;
+      const streamCount = client.streams.length;
       client.refusals.push(new Response('', { status: 502, statusText: 'Bad Gateway' }));
       await client.tick(delayMs - 1);
       assert.equal(client.refusals.length, 1, `not before ${delayMs} ms`);
       await client.tick(1);
-      assert.deepEqual([client.refusals.length, client.streams.length], [0, before]);
+      assert.deepEqual([client.refusals.length, client.streams.length], [0, streamCount]);
     }
     assert.ok(random.mock.callCount() >= longestDelaysMs.length);
 
@@ -540,10 +542,10 @@ describe('the connection is lost', () => {
     await sendHello(client.stream());
     await client.stream().end();
     await client.tick(RETRY_MS);
-    assert.equal(client.streams.length, 3, 'after a stream that has begun the delay is the first one again');
+    assert.equal(client.streams.length, 3, 'after a stream that has begun, the delay is short again');
   });
 
-  test('a lost connection is tried again at most twice a second, whatever `retry` the node sends', async (t) => {
+  test('the client tries to reconnect at most twice a second, whatever `retry` the node sends', async (t) => {
     const client = await openClient(t);
     // With this number, each delay is as short as possible: a little more than half of `RETRY_MIN_MS` in
     // src/client/stream.ts.
@@ -563,7 +565,7 @@ describe('the connection is lost', () => {
     ['has a control character', 'b-\u0007'],
     ["is larger than a request's head may be", 'b'.repeat(20_000)],
   ] as const) {
-    test(`a lost connection is made again with a snapshot if the id of its last event ${what}`, async (t) => {
+    test(`a lost connection is made again without an id, but with a snapshot, if the id of its last event ${what}`, async (t) => {
       const client = await openLiveClient(t);
       await client.event(id, 'audio.output.updated', [record(1)]);
       await client.stream().end();
@@ -584,7 +586,7 @@ describe('the connection is lost', () => {
     ['an error of another program', answer(502, 'text/html', ''), 'not-the-service', 502],
   ];
   for (const [what, response, code, problemStatus] of refusals) {
-    test(`a client whose first attempt gets ${what} stays connecting, with the reason, and tries again`, async (t) => {
+    test(`a client whose first attempt gets ${what} keeps the status connecting, has the reason, and tries again`, async (t) => {
       const client = await openClient(t, {}, response);
       const { status, problem } = client.live.state.connection;
       const expected = ['connecting', `urn:tonearm:problem:${code}`, problemStatus];
@@ -596,7 +598,7 @@ describe('the connection is lost', () => {
 });
 
 describe('a browser', () => {
-  /** Gives the client the parts of a browser that it uses. */
+  /** Defines the parts of a browser that the client uses. */
   function simulateBrowser(t: TestContext) {
     const page = new EventTarget();
     const document: EventTarget & { visibilityState?: string } = new EventTarget();
@@ -619,7 +621,7 @@ describe('a browser', () => {
     assert.equal(client.streams.length, 2);
   });
 
-  test('a page that becomes visible drops a connection that was silent for long, and reconnects at once if it has none', async (t) => {
+  test('a page that becomes visible drops a connection that was silent for long, and reconnects at once if it has no connection', async (t) => {
     const { document } = simulateBrowser(t);
     const client = await openLiveClient(t);
 
@@ -646,7 +648,7 @@ describe('a browser', () => {
 });
 
 describe('reconnect()', () => {
-  test('does not wait for the next attempt, and replaces an attempt whose stream has not begun', async (t) => {
+  test('reconnect() ends the wait for the next attempt, and replaces an attempt whose stream has not begun', async (t) => {
     const client = await openLiveClient(t);
     await client.stream().end();
     await settle();
@@ -659,7 +661,7 @@ describe('reconnect()', () => {
     assert.deepEqual([client.streams.length, client.streams[1]?.aborted], [3, true]);
   });
 
-  test('tries at once if a listener calls it after a long stream, and waits after a short stream or a failed attempt', async (t) => {
+  test('a listener that calls reconnect() at each loss causes an attempt at once after a long stream, but a wait after a short stream or a failed attempt', async (t) => {
     const client = await openLiveClient(t, {
       onChange: ({ connection }) => {
         if (connection.status === 'lost') client.live.reconnect();
@@ -689,7 +691,7 @@ describe('reconnect()', () => {
     assert.equal(client.streams.length, 4);
   });
 
-  test('keeps an open stream', async (t) => {
+  test('reconnect() keeps an open stream', async (t) => {
     const client = await openLiveClient(t);
     client.live.reconnect();
     await settle();
@@ -698,7 +700,7 @@ describe('reconnect()', () => {
 });
 
 describe('levels', () => {
-  test('are switched on and off without a loss of the connection', async (t) => {
+  test('levels are switched on and off without a loss of the connection', async (t) => {
     const client = await openLiveClient(t);
     await client.event('b-1', 'audio.output.updated', [record(1)]);
     client.changes.length = 0;
@@ -722,7 +724,7 @@ describe('levels', () => {
     assert.equal(client.live.state.connection.status, 'live');
   });
 
-  test('levels that are switched on within a snapshot leave the state before the snapshot unchanged', async (t) => {
+  test('the client returns to the state before a snapshot if levels are switched on while the snapshot is incomplete', async (t) => {
     const client = await openLiveClient(t);
     await client.event('b-1', 'audio.output.updated', [record(1), record(2)]);
     await client.event('', 'backend.updated', snapshotMark('audio'));
@@ -736,7 +738,7 @@ describe('levels', () => {
     assert.deepEqual(outputIds(client), [1, 2]);
   });
 
-  test('are empty once the connection is lost', async (t) => {
+  test('levels are empty when the connection is lost', async (t) => {
     const client = await openLiveClient(t, { levels: true });
     await client.event('b-1', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
     await client.stream().end();
@@ -744,7 +746,7 @@ describe('levels', () => {
   });
 });
 
-test('close() within a listener of the loss leaves no wait that would keep a program running', async (t) => {
+test('close() in `onChange` at a loss of the connection leaves no timer that would keep a program running', async (t) => {
   const client = await openLiveClient(t, {
     onChange: ({ connection }) => {
       if (connection.status === 'lost') client.live.close();
@@ -757,7 +759,7 @@ test('close() within a listener of the loss leaves no wait that would keep a pro
   assert.equal(random.mock.callCount(), 0);
 });
 
-test('close() may be called again and again by `onChange`', async (t) => {
+test('`onChange` may call close() each time, although close() itself calls `onChange`', async (t) => {
   const statuses: string[] = [];
   const client = await openClient(t, {
     onChange: ({ connection }) => {
@@ -769,7 +771,7 @@ test('close() may be called again and again by `onChange`', async (t) => {
   assert.deepEqual(statuses, ['live', 'closed']);
 });
 
-test('after close() in `onEvent`, the client ignores the rest of what has arrived, and sends no request', async (t) => {
+test('after close() in `onEvent`, the client ignores the later events of the same chunk, and sends no request', async (t) => {
   const received: string[] = [];
   const client = await openClient(t, {
     onEvent: ({ type, data }) => {
@@ -791,17 +793,17 @@ test('after close() in `onEvent`, the client ignores the rest of what has arrive
   assert.deepEqual(client.requests, ['/server']);
 });
 
-test('a subscriber gets no state from before close() if `onChange` has closed the client', async (t) => {
+test('a listener of a slice does not get an older state after `onChange` has closed the client', async (t) => {
   const client = await openClient(t, { onChange: () => client.live.close() });
   const statuses: string[] = [];
   client.live.subscribe('connection', ({ status }) => statuses.push(status));
   await sendHello(client.stream());
-  // `onChange` closes the client as soon as it is live, so the subscriber never gets `live`.
+  // `onChange` closes the client as soon as the status is `live`, so the listener never gets this status.
   assert.deepEqual([...new Set(statuses)], ['connecting', 'closed']);
   assert.equal(statuses.at(-1), 'closed');
 });
 
-test('a closed client sends no request and notifies of nothing', async (t) => {
+test('a closed client sends no request, and does not call `onChange`', async (t) => {
   const client = await openLiveClient(t);
   client.live.close();
   await settle();

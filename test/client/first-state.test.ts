@@ -1,4 +1,4 @@
-// Tests when the first state of a live connection is whole, and when the wait for it fails.
+// Tests when the first state of a live connection is ready, and when the wait for this state fails.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -14,8 +14,8 @@ const AUTHORIZATION = 'Basic bTpt';
 
 /**
  * Opens a connection whose stream has begun. The node answers `/server` with `serverRecord`, or with 404 if
- * that is undefined. When the first state is ready, `outcomes` gets host name and ids of the outputs,
- * such as `kitchen 1`. If the first state fails, `outcomes` gets the code of the error.
+ * `serverRecord` is undefined. When the first state is ready, `outcomes` gets the host name and the ids of
+ * the outputs, such as `kitchen 1`. If the first state fails, `outcomes` gets the code of the error.
  */
 async function openConnection(
   t: { after(end: () => void): void },
@@ -42,7 +42,7 @@ async function openConnection(
 }
 
 describe('the first state', () => {
-  test('is ready with the last event of the snapshot, and not before', async (t) => {
+  test('the first state is ready with the last event of the snapshot, and not before', async (t) => {
     const { outcomes, stream, sendMark } = await openConnection(t, SERVER);
     // The last event of a snapshot is its only event with an id.
     await sendMark('', 'audio');
@@ -53,38 +53,38 @@ describe('the first state', () => {
     assert.deepEqual(outcomes, ['kitchen 1']);
   });
 
-  test('is ready without the record of /server if this record cannot be read', async (t) => {
+  test('the first state is ready without the record of /server if this record cannot be read', async (t) => {
     const { outcomes, sendMark } = await openConnection(t);
     await sendMark('b-1', 'audio');
     // Neither a host name nor an output is known.
     assert.deepEqual(outcomes, ['undefined ']);
   });
 
-  test('is ready at once on a node without backends', async (t) => {
+  test('the first state is ready at once if the node has no enabled backend and no enabled bridge', async (t) => {
     const { outcomes } = await openConnection(t, SERVER_WITHOUT_BACKENDS);
     assert.deepEqual(outcomes, ['kitchen ']);
   });
 
-  test('fails if the connection is closed too early, by close() or by its signal', async (t) => {
+  test('the first state fails if close() or the signal of the connection ends the connection too early', async (t) => {
     const controller = new AbortController();
-    const byHand = await openConnection(t, SERVER);
+    const byCall = await openConnection(t, SERVER);
     const bySignal = await openConnection(t, SERVER, { signal: controller.signal });
-    byHand.live.close();
+    byCall.live.close();
     controller.abort();
     await settle();
-    assert.deepEqual([byHand.outcomes, bySignal.outcomes], [['aborted'], ['aborted']]);
+    assert.deepEqual([byCall.outcomes, bySignal.outcomes], [['aborted'], ['aborted']]);
     assert.equal(bySignal.live.state.connection.status, 'closed');
     assert.equal(bySignal.stream.aborted, true);
   });
 
-  test('fails on a connection whose signal has already aborted', async () => {
+  test('the first state fails on a connection whose signal has already aborted', async () => {
     const node = scriptedNode();
     const live = connect(tonearm('http://node', node), { signal: AbortSignal.abort() });
     await assert.rejects(live.ready, { code: 'aborted', message: 'The connection was closed' });
   });
 });
 
-test('the request of the stream has the headers of the node', async (t) => {
+test('the request for the stream has the headers that the program has set', async (t) => {
   const { stream } = await openConnection(t, SERVER);
   assert.equal(stream.headers.get('Authorization'), AUTHORIZATION);
   assert.equal(stream.headers.get('Accept'), 'text/event-stream');

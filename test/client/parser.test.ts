@@ -1,5 +1,6 @@
-// The client's parser follows the HTML standard (9.2.5 and 9.2.6), however a stream is cut. The tests
-// use this parser through consumer/parser.ts, which decodes bytes as client/stream.ts does.
+// Tests that the client's parser follows the HTML standard (9.2.5 and 9.2.6), even if a stream comes in
+// pieces. Most tests use this parser through consumer/parser.ts, which decodes bytes as client/stream.ts
+// does.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +14,7 @@ const ROUNDS = 300;
 const message = (data: string, lastEventId = ''): DispatchedEvent => ({ type: 'message', data, lastEventId });
 
 type Row = readonly [title: string, stream: string | Uint8Array, events: readonly DispatchedEvent[]];
-/** Streams, and the events that a browser makes of each. */
+/** Streams, and the events that a browser makes of each. A block is a group of lines up to a blank line. */
 const ROWS: readonly Row[] = [
   ['a block is dispatched at its blank line', 'data: x\n\n', [message('x')]],
   ['a block without blank line is discarded', 'data: x\n', []],
@@ -34,12 +35,16 @@ const ROWS: readonly Row[] = [
     'data:test\n\ndata: test\n\n',
     [message('test'), message('test')],
   ],
-  ['the type is the event field', 'event: add\ndata: 1\n\n', [{ ...message('1'), type: 'add' }]],
-  ['the last event field wins', 'event: a\nevent: b\ndata: 1\n\n', [{ ...message('1'), type: 'b' }]],
-  ['the type does not outlive its block', 'event: a\n\ndata: 1\n\n', [message('1')]],
+  ['the event field sets the type', 'event: add\ndata: 1\n\n', [{ ...message('1'), type: 'add' }]],
+  [
+    'the last of two event fields sets the type',
+    'event: a\nevent: b\ndata: 1\n\n',
+    [{ ...message('1'), type: 'b' }],
+  ],
+  ['the type of a block does not count for the next block', 'event: a\n\ndata: 1\n\n', [message('1')]],
   ['a block without data dispatches nothing', 'event: a\nid: 4\n\n', []],
-  ['an id in a block without data holds for the next block', 'id: 4\n\ndata: 1\n\n', [message('1', '4')]],
-  ['an id holds for later blocks', 'id: 4\ndata: 1\n\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
+  ['an id in a block without data counts for the next block', 'id: 4\n\ndata: 1\n\n', [message('1', '4')]],
+  ['an id counts for later blocks', 'id: 4\ndata: 1\n\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
   [
     'an id with a NUL is ignored',
     'id: 4\ndata: 1\n\nid: 5\0\ndata: 2\n\n',
@@ -52,11 +57,11 @@ const ROWS: readonly Row[] = [
   ],
   ['comments are skipped', ':\n: x\n:data: 0\ndata: 1\n\n', [message('1')]],
   ['unknown fields are skipped', 'foo: 1\ndata: 1\nDATA: 2\n data: 3\n\n', [message('1')]],
-  ['only one space is stripped', 'data:  a\n\n', [message(' a')]],
+  ['only one space after the colon is removed', 'data:  a\n\n', [message(' a')]],
   ['CR ends a line', 'data: a\rdata: b\r\r', [message('a\nb')]],
   ['CRLF ends one line', 'data: a\r\ndata: b\r\n\r\n', [message('a\nb')]],
-  ['CR, CRLF and LF mix', 'data: a\rdata: b\r\ndata: c\n\r\n', [message('a\nb\nc')]],
-  ['one byte order mark is stripped', '\ufeffdata: a\n\n', [message('a')]],
+  ['a stream may mix CR, CRLF and LF', 'data: a\rdata: b\r\ndata: c\n\r\n', [message('a\nb\nc')]],
+  ['a byte order mark at the beginning is removed', '\ufeffdata: a\n\n', [message('a')]],
   ['a second byte order mark is part of a field name', '\ufeff\ufeffdata: a\n\n', []],
   ['a byte order mark within data is data', 'data: \ufeffa\n\n', [message('\ufeffa')]],
   ['U+2028 and NEL end no line', 'data: a\u2028b\u0085c\n\n', [message('a\u2028b\u0085c')]],
@@ -67,8 +72,9 @@ const ROWS: readonly Row[] = [
 ];
 
 /**
- * Streams, and the time that a browser waits afterwards before it reconnects. A `retry` line counts only if
- * it has ended and its value is digits. One space after the colon does not belong to the value.
+ * Streams, and the time that a browser waits after each stream before it reconnects. The time is undefined if
+ * the stream does not set it. A `retry` line counts only if the line has ended and its value consists of
+ * digits. One space after the colon does not belong to the value.
  */
 const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
   ['retry: 2500\n', 2500],
@@ -89,7 +95,7 @@ for (const [title, stream, events] of ROWS) {
   test(title, () => {
     const bytes = Buffer.from(stream);
     for (const size of [bytes.length, 1, 2, Math.ceil(bytes.length / 2)])
-      assert.deepEqual(parse([...piecesOf(bytes, size)], '').events, events, `in pieces of ${size}`);
+      assert.deepEqual(parse([...piecesOf(bytes, size)], '').events, events, `in pieces of ${size} bytes`);
   });
 }
 
@@ -98,12 +104,12 @@ for (const [stream, retryMs] of RETRIES) {
     assert.equal(parse([Buffer.from(stream)], '').retryMs, retryMs));
 }
 
-test('a reconnection sends the id of the last complete block, or, without such a block, the id that opened the connection', () => {
+test('a reconnection sends the id of the last complete block, or, without such a block, the id with which the connection was opened', () => {
   assert.equal(parse([], 'a').lastEventId, 'a');
   assert.equal(parse([Buffer.from('id: b\ndata: 1\n\nid: c\ndata: 2\n')], 'a').lastEventId, 'b');
 });
 
-test('an event without end is refused', () => {
+test('an event that does not end is refused', () => {
   const parser = new EventParser('');
   const longLine = `data: ${'x'.repeat(1024 * 1024)}`;
   // Ten of these lines are longer than an event may be (`EVENT_LENGTH_MAX` in client/parser.ts).
@@ -113,7 +119,7 @@ test('an event without end is refused', () => {
   }, RangeError);
 });
 
-test(`any stream gives the same events whole and cut (TONEARM_FUZZ_SEED=${SEED})`, () => {
+test(`any stream gives the same events as a whole and in pieces (TONEARM_FUZZ_SEED=${SEED})`, () => {
   const random = new SeededRandom(SEED);
   const PARTS = 'data|event|id|retry|:|: | |x|ü☕|7|\0|\n|\n\n|\r|\r\n|\ufeff'.split('|');
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -1,5 +1,5 @@
-// Tests that each function of the client sends what the daemon's table of operations demands, and what a
-// call does if its answer is not valid.
+// Tests that each function of the client sends what the daemon's table of operations demands. Also tests the
+// options of a call, valid and wrong answers, and base URLs.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const NODE = 'http://node.local:8018';
 /** A name with characters that a path must encode. */
 const NAME = 'a/b c#é';
 
-interface Sent {
+interface SentRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string | undefined;
@@ -26,9 +26,9 @@ interface Sent {
 /** The status of the node's answer to a request that succeeds. */
 const statusFor = (method: string): number => (method === 'GET' ? 200 : 202);
 
-/** Opens a client whose requests are recorded in `sent`; `answer` gives the response. */
+/** Makes a client. `sent` records its requests. `answer` makes the response to each of them. */
 function openClient(answer?: () => Response) {
-  const sent: Sent[] = [];
+  const sent: SentRequest[] = [];
   const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
     sent.push({
       method: init.method ?? 'GET',
@@ -64,15 +64,15 @@ describe('each function of the client', () => {
     });
   }
 
-  test('rejects, and does not throw, if a name cannot be part of an address', async () => {
+  test('a function rejects, and does not throw, if a name cannot be part of an address', async () => {
     const { node, sent } = openClient();
     const loneSurrogate = '\ud800';
-    const refused = node.muteOutput(loneSurrogate);
-    await assert.rejects(refused, URIError);
+    const call = node.muteOutput(loneSurrogate);
+    await assert.rejects(call, URIError);
     assert.deepEqual(sent, []);
   });
 
-  test('rejects, and sends nothing, if the body cannot be written as JSON', async () => {
+  test('a function rejects, and sends nothing, if the body cannot be written as JSON', async () => {
     const { node, sent } = openClient();
     const circle: Record<string, unknown> = {};
     circle['itself'] = circle;
@@ -86,7 +86,7 @@ describe('each function of the client', () => {
     assert.equal(sent.map(({ path }) => path).join(), '/services/user/mpd.service/log?lines=5');
   });
 
-  test('a function that reads a log leaves out a number of lines that is undefined', async () => {
+  test('a function that reads a log sends no number of lines if the option `lines` is undefined', async () => {
     const { node, sent } = openClient();
     await Reflect.apply(node.unitLog, node, ['user', 'mpd.service', { lines: undefined }]);
     assert.equal(sent.map(({ path }) => path).join(), '/services/user/mpd.service/log');
@@ -102,7 +102,7 @@ describe('each function of the client', () => {
 });
 
 describe('the options of a call', () => {
-  test('add or replace headers for one call, and leave those of the node as they were', async () => {
+  test('the options of `with` add or replace headers, but only for the functions that `with` returns', async () => {
     const received: (readonly [string | null, string | null])[] = [];
     const fetch = async (_input: unknown, init: RequestInit = {}): Promise<Response> => {
       const headers = new Headers(init.headers);
@@ -120,20 +120,20 @@ describe('the options of a call', () => {
     ]);
   });
 
-  test('keep the default time-out if `timeoutMs` is undefined', async (t) => {
+  test('the options of `with` keep the default time-out if `timeoutMs` is undefined', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const fetch = (_input: unknown, { signal }: RequestInit = {}): Promise<Response> =>
       new Promise((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason));
       });
     const node = tonearm(NODE, { fetch });
-    const patient: Tonearm = Reflect.apply(node.with, node, [{ timeoutMs: undefined }]);
-    const call = patient.outputs();
+    const sameNode: Tonearm = Reflect.apply(node.with, node, [{ timeoutMs: undefined }]);
+    const call = sameNode.outputs();
     t.mock.timers.tick(15_000);
     await assert.rejects(call, { code: 'unreachable', message: 'No answer within 15000 ms' });
   });
 
-  test('end a call when their signal aborts, and the call rejects with the reason of the signal', async (t) => {
+  test('a call ends when the signal of its options aborts, and rejects with the reason of the signal', async (t) => {
     const server = createServer(() => undefined).listen(0, '127.0.0.1');
     t.after(() => server.close());
     await once(server, 'listening');
@@ -152,7 +152,7 @@ describe('the options of a call', () => {
 });
 
 describe('answers', () => {
-  test('are records for requests, nothing for commands, and bytes for images', async () => {
+  test('a call resolves with the record that it reads, with undefined for a command, and with bytes for the cookie', async () => {
     assert.deepEqual(await openClient(() => Response.json([{ id: 1 }])).node.outputs(), [{ id: 1 }]);
     assert.equal(await openClient(() => new Response('', { status: 202 })).node.reboot(), undefined);
     const blob = await openClient(() => new Response(Uint8Array.of(1, 2))).node.cookie();
@@ -177,13 +177,13 @@ describe('answers', () => {
   type Row = readonly [what: string, answer: () => Response, expected: object];
   const problems: readonly Row[] = [
     ['a problem document, which the error contains unchanged', () => problem(document), unchanged],
-    ['a problem without a detail, whose title is then the message', withoutDetail, { message: TITLE }],
+    ['a problem without a detail, with its title as the message', withoutDetail, { message: TITLE }],
     [
       'an error that is no problem document',
       tooLarge,
       { ...notTheService, status: 431, message: '431 Too large' },
     ],
-    ['an invalid problem document', noJson, notTheService],
+    ['a problem document that is no JSON', noJson, notTheService],
     ['a problem document without members', () => problem({}, 502), { status: 502, message: '502' }],
     ['a problem document that is null', () => problem(null, 502), { status: 502, code: 'about:blank' }],
     ['a problem document whose type is no text', () => problem({ type: null }, 502), { code: 'null' }],
@@ -200,13 +200,13 @@ describe('answers', () => {
     });
   }
 
-  test('a command rejects if another program answers it with a success', async () => {
+  test('a command rejects if another program answers with a success', async () => {
     const { node } = openClient(() => new Response('<h1>Log in</h1>', { statusText: 'OK' }));
     const expected = { name: 'ProblemError', code: 'not-the-service', status: 200, message: '200 OK' };
     await assert.rejects(node.pausePlayers(), expected);
   });
 
-  test('a request for bytes rejects if another program answers it with a page', async () => {
+  test('a request for bytes rejects if another program answers with a page', async () => {
     const page = () => new Response('<h1>Log in</h1>', { statusText: 'OK' });
     const { node } = openClient(page);
     const expected = { name: 'ProblemError', code: 'not-the-service', status: 200, message: '200 OK' };
@@ -215,20 +215,20 @@ describe('answers', () => {
   });
 
   const refused = (port: number) => new Error(`connect ECONNREFUSED 127.0.0.1:${port}`);
-  /** `message` is a part of the expected message, in which `; ` joins the messages of several errors. */
-  const failures: readonly (readonly [what: string, error: unknown, message: string])[] = [
+  /** `messagePart` is a part of the expected message, in which `; ` joins the messages of several errors. */
+  const failures: readonly (readonly [what: string, error: unknown, messagePart: string])[] = [
     ['several errors', new AggregateError([refused(1), refused(2)]), 'ECONNREFUSED 127.0.0.1:1; connect'],
     ['a cause', new TypeError('fetch failed', { cause: refused(1) }), 'connect ECONNREFUSED 127.0.0.1:1'],
     ['an error that has only a name', new TypeError(), 'TypeError'],
-    ['nothing at all', undefined, 'undefined'],
+    ['undefined in place of an error', undefined, 'undefined'],
     ['an object without a text', Object.create(null), 'The node cannot be reached'],
   ];
-  for (const [what, error, message] of failures) {
-    test(`a call whose request fails with ${what} rejects with the reason`, async () => {
+  for (const [what, error, messagePart] of failures) {
+    test(`a call whose request fails with ${what} rejects as unreachable, with a message`, async () => {
       const node = tonearm(NODE, { fetch: () => Promise.reject(error) });
-      await assert.rejects(node.server(), (problem: ProblemError) => {
-        assert.ok(problem.message.includes(message), problem.message);
-        return problem.code === 'unreachable';
+      await assert.rejects(node.server(), (rejection: ProblemError) => {
+        assert.ok(rejection.message.includes(messagePart), rejection.message);
+        return rejection.code === 'unreachable';
       });
     });
   }
@@ -285,11 +285,11 @@ describe('a base URL', () => {
   const WRONG_URLS =
     'localhost:8018 node.local 192.168.1.5:8018 //node http:// ftp://node http://a:99999 http://me@node';
   for (const base of [...WRONG_URLS.split(' '), '']) {
-    test(`may not be ${JSON.stringify(base)} outside of a page`, () =>
+    test(`a base URL may not be ${JSON.stringify(base)} outside of a page`, () =>
       assert.throws(() => tonearm(base), TypeError));
   }
 
-  test('is optional in a page, but a wrong one is refused there, too', (t) => {
+  test('a base URL is optional in a page, but a wrong base URL is refused there, too', (t) => {
     Object.defineProperty(globalThis, 'location', { value: {}, configurable: true });
     t.after(() => Reflect.deleteProperty(globalThis, 'location'));
     assert.equal(tonearm().coverUrl('x'), '/players/x/cover');
@@ -297,5 +297,5 @@ describe('a base URL', () => {
   });
 
   for (const base of ['HTTP://node', 'https://[::1]:8018', 'http://proxy/kitchen/'])
-    test(`may be ${base}`, () => assert.ok(tonearm(base)));
+    test(`a base URL may be ${base}`, () => assert.ok(tonearm(base)));
 });

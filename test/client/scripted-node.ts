@@ -1,33 +1,34 @@
-// A `fetch` with scripted answers, because a real node cannot be made to fall silent, break off at any byte,
-// or send nonsense.
+// Makes a `fetch` with scripted answers for tests. A real node cannot be made to fall silent, to break off at
+// any byte, or to send nonsense.
 
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** One request for `/events`. */
+/** A stream of `/events`, and its request. */
 export interface RequestedStream {
   readonly url: URL;
   readonly lastEventId: string | undefined;
   readonly accept: string | undefined;
   readonly headers: Headers;
-  /** Sends text, and waits until it has been read. */
+  /** Sends text, and waits until the client has read it. */
   send(text: string): Promise<void>;
-  /** Sends an event; '' as the id leaves the id out. */
+  /** Sends an event. If `id` is '', the event has no id. */
   event(id: string, type: string, data: unknown): Promise<void>;
   end(): Promise<void>;
+  /** True if the client has aborted the request. */
   readonly aborted: boolean;
 }
 
 export interface ScriptedNode {
   readonly fetch: typeof globalThis.fetch;
-  /** The requested streams, in order. */
+  /** The streams that the node has opened, in order. A refused request has no stream. */
   readonly streams: readonly RequestedStream[];
   /** Each of the next requests for a stream gets one of these responses instead of a stream. */
   readonly refusals: Response[];
   /** The headers of the next streams. */
   readonly streamHeaders: Headers;
   /**
-   * The answer for each path except `/events`: the record, or the whole response. A path without an answer
-   * gets 404.
+   * For each path except `/events`, the function that makes the answer. The function returns a record, a
+   * whole response, or a promise of one. A path without a function gets 404.
    */
   readonly answers: Map<string, () => unknown>;
   /** The paths of all requests except those for `/events`, in order. */

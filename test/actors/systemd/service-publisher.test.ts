@@ -1,4 +1,5 @@
-// Tests how the facts of a unit become its Service record, which changes of units are published, and when.
+// Tests which Service record is made from the facts of a unit, when records and the backend's status are
+// published, and which problems with unit files are logged. A scope is away while its systemd is not reached.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,8 +16,12 @@ const SYSTEM_UNIT: WatchedUnit = { key: 'system/s', scope: 'system', name: 's' }
 const USER_UNIT: WatchedUnit = { key: 'user/u', scope: 'user', name: 'u' };
 const UNITS: readonly WatchedUnit[] = [SYSTEM_UNIT, USER_UNIT];
 
-/** `onLog` is called for each log line, with the values of the line's fields. */
-function setUp(watched: readonly WatchedUnit[] = UNITS, onLog: (line: string) => void = () => undefined) {
+/** `onLog` is called for each log line. It gets the values of the fields of this line, joined by blanks. */
+function setUp(
+  watchedUnits: readonly WatchedUnit[] = UNITS,
+  onLog: (fieldValues: string) => void = () => undefined,
+) {
+  /** A line for each published record or status, such as `user/u=DESCRIPTION` or `up`. */
   const published: string[] = [];
   /** How many records were encoded as JSON. */
   const encoded = { count: 0 };
@@ -27,13 +32,13 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, onLog: (line: string) =>
       assert.equal(UNITS[rank ?? -1]?.key, key);
       return published.push(`${key}=${JSON.parse(json).description}`);
     },
-    drop: () => assert.fail('no unit is hidden'),
+    drop: () => assert.fail('every unit has a record, so nothing is dropped'),
     status: (state: string, detail?: string) =>
       published.push(detail === undefined ? state : `${state}: ${detail}`),
     log: (_level: string, _message: string, fields?: object) => onLog(Object.values(fields ?? {}).join(' ')),
     level: () => undefined,
   };
-  const services = new ServicePublisher(publish, clock, watched);
+  const services = new ServicePublisher(publish, clock, watchedUnits);
   const record = (unit: WatchedUnit, description: string): ServiceRecord => {
     const { name, scope } = unit;
     const fields = { name, scope, running: false, enabled: false, exists: true, description };
@@ -43,13 +48,14 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, onLog: (line: string) =>
     };
     return { ...fields, toJSON } as ServiceRecord;
   };
-  const change = (unit: WatchedUnit, text: string) => services.changed(unit, record(unit, text));
+  const change = (unit: WatchedUnit, description: string) =>
+    services.changed(unit, record(unit, description));
   /** The lines that were published since the last call. */
   const takePublished = (): readonly string[] => published.splice(0);
   return { services, clock, takePublished, change, encoded };
 }
 
-/** Sets up a publisher whose scopes are both up, and takes the lines so far. */
+/** Sets up a publisher whose two scopes are both reached, and removes the lines that were published. */
 function setUpScopes() {
   const publisher = setUp();
   const { services, clock, takePublished, change, encoded } = publisher;
@@ -66,7 +72,7 @@ function setUpScopes() {
 
 test('the backend without any unit is up at once', () => assert.deepEqual(setUp([]).takePublished(), ['up']));
 
-test("only the newest of a unit's changes within 50 ms is encoded and published; each unit has 50 ms of its own", () => {
+test('if a unit changes several times within 50 ms, only the newest record is encoded and published; the 50 ms of each unit begin at its own first change', () => {
   const { clock, takePublished, change, encoded } = setUpScopes();
   change(USER_UNIT, 'U2');
   clock.advance(49);
@@ -94,7 +100,7 @@ test('a unit that changes every 10 ms is published every 50 ms for as long as it
   assert.equal(encoded.count, 100);
 });
 
-test('an urgent change is published at once, and not again later', () => {
+test('`publishNow` publishes the newest record of a unit at once, and this record is not published again later', () => {
   const { services, clock, takePublished, change, encoded } = setUpScopes();
   change(USER_UNIT, 'U2');
   change(USER_UNIT, 'U3');
@@ -105,7 +111,7 @@ test('an urgent change is published at once, and not again later', () => {
   assert.deepEqual([takePublished(), encoded.count], [[], 1]);
 });
 
-test('if a scope is down, the backend reports this once, with the reason of the scope', () => {
+test('while a scope is away, the backend is `connecting`, and each new reason is published once', () => {
   const { services, takePublished } = setUpScopes();
   services.setAbsence('user', 'gone');
   services.setAbsence('user', 'gone');
@@ -115,7 +121,7 @@ test('if a scope is down, the backend reports this once, with the reason of the 
   assert.deepEqual(takePublished(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
-test('a scope that is reached is no longer reported as away, even if the other scope was never reached', () => {
+test('when a scope is reached, it is no longer reported as away, even if the other scope is not reached yet', () => {
   const { services, takePublished, change } = setUp();
   services.setAbsence('user', 'gone');
   assert.deepEqual(takePublished(), ['connecting: system scope: not connected yet; user scope: gone']);
@@ -129,7 +135,7 @@ test('a scope that is reached is no longer reported as away, even if the other s
   assert.deepEqual(takePublished(), ['system/s=S1', 'user/u=U1', 'up']);
 });
 
-test('while a scope is down, the other scope is published; when the scope returns, all records are published again', () => {
+test('while one scope is away, the records of the other are published; when both are reached again, all records are published again', () => {
   const { services, clock, takePublished, change } = setUpScopes();
   services.setAbsence('system', 'gone');
   takePublished();
@@ -141,49 +147,57 @@ test('while a scope is down, the other scope is published; when the scope return
   assert.deepEqual(takePublished(), ['system/s=S1', 'user/u=U2', 'up']);
 });
 
-test('the reason why unit files cannot be read is logged once, and again only after it has changed or ended', () => {
+test('a problem with the files of a unit is logged when it appears or changes, but not while it stays the same', () => {
   const logged: string[] = [];
-  const { services } = setUp(UNITS, (line) => logged.push(line));
+  const { services } = setUp(UNITS, (fieldValues) => logged.push(fieldValues));
   const folderError = 'Is a directory';
   for (const problem of [undefined, folderError, folderError, 'Invalid argument', undefined, folderError])
     services.noteFileProblem(USER_UNIT, problem);
   assert.deepEqual(logged, [`user u ${folderError}`, 'user u Invalid argument', `user u ${folderError}`]);
 });
 
-const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as const;
-const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 'X' };
-const EXISTING = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
+const WATCHED_UNIT = { key: 'user/x.service', scope: 'user', name: 'x.service' } as const;
+const LOADED_FACTS = { ...unknownUnit('x.service'), loadState: 'loaded', description: 'X' };
+const BASE_RECORD = {
+  name: 'x.service',
+  scope: 'user',
+  running: false,
+  enabled: false,
+  exists: true,
+} as const;
 
 /**
- * Facts that a row lacks are those of LOADED, which is inactive. `expected` has each field whose value is not
- * that of EXISTING, and each field that EXISTING lacks. The test itself adds the description and the file's
- * state.
+ * `facts` has only what differs from LOADED_FACTS. These are the facts of an inactive unit. `expected` has
+ * only what differs from BASE_RECORD. The test adds `description` and `unit_file_state` to `expected`.
  */
 type Row = readonly [
-  what: string,
+  title: string,
   facts: Partial<UnitFacts>,
   fileState: string | undefined,
   expected: object,
 ];
 
-/** A state, in the form of a unit's facts. */
+/** The facts of a unit in this state. */
 const factsOf = (activeState: string, subState: string) => ({ activeState, subState });
-/** A state, in the form of a unit's record. */
-const fieldsOf = (state: string, sub: string) => ({ active_state: state, sub_state: sub });
+/** The fields that the record of a unit has in this state. */
+const fieldsOf = (activeState: string, subState: string) => ({
+  active_state: activeState,
+  sub_state: subState,
+});
 
 const RUNNING_FACTS = factsOf('active', 'running');
-const RUNNING = { ...fieldsOf('active', 'running'), running: true };
-const DEAD = fieldsOf('inactive', 'dead');
+const RUNNING_FIELDS = { ...fieldsOf('active', 'running'), running: true };
+const DEAD_FIELDS = fieldsOf('inactive', 'dead');
 
 const ROWS: readonly Row[] = [
   [
     'a running unit with an enabled file is running and enabled',
     RUNNING_FACTS,
     'enabled',
-    { ...RUNNING, enabled: true },
+    { ...RUNNING_FIELDS, enabled: true },
   ],
   [
-    'an active unit without a program is not running',
+    'an active unit whose program has ended is not running',
     factsOf('active', 'exited'),
     'static',
     fieldsOf('active', 'exited'),
@@ -194,7 +208,7 @@ const ROWS: readonly Row[] = [
     undefined,
     fieldsOf('activating', 'running'),
   ],
-  ['a unit that is enabled for this boot only is not enabled', {}, 'enabled-runtime', DEAD],
+  ['a unit that is enabled only until the next boot is not `enabled`', {}, 'enabled-runtime', DEAD_FIELDS],
   [
     'a failed unit is published as failed',
     factsOf('failed', 'failed'),
@@ -207,39 +221,40 @@ const ROWS: readonly Row[] = [
     undefined,
     fieldsOf('reloading', 'running'),
   ],
-  ['an unknown state is not published', factsOf('pondering', 'deep'), undefined, {}],
-  ['a masked unit exists', { loadState: 'masked' }, 'masked', DEAD],
-  ['a loaded unit without a file exists', RUNNING_FACTS, undefined, RUNNING],
+  ['a state that clients do not know is not published', factsOf('pondering', 'deep'), undefined, {}],
+  ['a masked unit exists', { loadState: 'masked' }, 'masked', DEAD_FIELDS],
+  ['a loaded unit without a file exists', RUNNING_FACTS, undefined, RUNNING_FIELDS],
   [
     'a running unit still exists after its file is deleted',
     { ...RUNNING_FACTS, loadState: 'not-found' },
     undefined,
-    RUNNING,
+    RUNNING_FIELDS,
   ],
-  ['a unit with a bad file exists', { loadState: 'bad-setting' }, 'disabled', DEAD],
+  ['a unit with a bad file exists', { loadState: 'bad-setting' }, 'disabled', DEAD_FIELDS],
 ];
 
-for (const [what, unitFacts, fileState, expected] of ROWS) {
-  test(what, () => {
-    const record = serviceRecord(WATCHED, { ...LOADED, ...unitFacts }, fileState);
+for (const [title, unitFacts, fileState, expected] of ROWS) {
+  test(title, () => {
+    const record = serviceRecord(WATCHED_UNIT, { ...LOADED_FACTS, ...unitFacts }, fileState);
     const fileFields = fileState === undefined ? {} : { unit_file_state: fileState };
-    assert.deepEqual(record, { ...EXISTING, description: 'X', ...fileFields, ...expected });
+    assert.deepEqual(record, { ...BASE_RECORD, description: 'X', ...fileFields, ...expected });
   });
 }
 
 test('a unit that does not exist has neither a state nor a description', () => {
   // systemd uses the name of a missing unit as its description.
-  const missing = { ...LOADED, loadState: 'not-found', description: 'x.service' };
-  assert.deepEqual(serviceRecord(WATCHED, missing, undefined), { ...EXISTING, exists: false });
+  const missing = { ...LOADED_FACTS, loadState: 'not-found', description: 'x.service' };
+  assert.deepEqual(serviceRecord(WATCHED_UNIT, missing, undefined), { ...BASE_RECORD, exists: false });
 });
 
-test('the url is passed through, and no field of a record is undefined', () => {
-  const record = serviceRecord({ ...WATCHED, url: 'http://u/' }, LOADED, undefined);
+test('a record has the configured url, and none of its fields is undefined', () => {
+  const record = serviceRecord({ ...WATCHED_UNIT, url: 'http://u/' }, LOADED_FACTS, undefined);
   assert.equal(record.url, 'http://u/');
   assert.ok(!Object.values(record).includes(undefined as never));
 });
 
 test('a description of 1 MiB is cut to its first 1024 characters and three dots', () => {
-  const { description } = serviceRecord(WATCHED, { ...LOADED, description: 'x'.repeat(1 << 20) }, undefined);
+  const facts = { ...LOADED_FACTS, description: 'x'.repeat(1 << 20) };
+  const { description } = serviceRecord(WATCHED_UNIT, facts, undefined);
   assert.equal(description, `${'x'.repeat(1024)}...`);
 });

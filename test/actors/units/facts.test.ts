@@ -1,8 +1,9 @@
-// Tests how properties of a unit become facts, and how the table of units applies readings and signals in
-// any order.
+// Tests how properties of a unit become facts, and how the table of units applies readings and signals,
+// whose order may vary.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import {
   isAtRest,
   type RunFacts,
@@ -19,8 +20,8 @@ const RUNNING = { activeState: 'active', subState: 'running', invocation: 'ab', 
 const FACTS_BEFORE = { ...unknownUnit(NAME), ...RUNNING, result: 'signal' };
 
 /**
- * An inactive unit whose StateChangeTimestamp is 7. A reset (`reset-failed`) changes StateChangeTimestamp,
- * but not InactiveEnterTimestamp (facts.ts).
+ * Properties of an inactive unit. A reset (`reset-failed`) changes StateChangeTimestamp, but not
+ * InactiveEnterTimestamp (facts.ts). So the unit was reset if its InactiveEnterTimestamp is not 7.
  */
 const INACTIVE_CHANGED_AT_7 = { ActiveState: 'inactive', StateChangeTimestamp: 7n };
 const RESET = { activeState: 'inactive', wasReset: true };
@@ -46,7 +47,7 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   // A timestamp of D-Bus may be a number or a bigint.
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { isConditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { isConditionMet: false }],
-  // Without a time, or with the time 0, the condition was not checked. An unloaded unit has the time 0.
+  // If ConditionTimestamp is missing or 0, the condition was not checked. It is 0 for an unloaded unit.
   [{ ConditionResult: false }, {}],
   [{ ConditionResult: false, ConditionTimestamp: 0 }, {}],
   // A value of a wrong type changes nothing.
@@ -54,8 +55,8 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
 ];
 
 for (const [properties, change] of CHANGES) {
-  const names = Object.keys(properties).join(' and ') || 'no property';
-  test(`a signal with ${names} changes the facts by ${JSON.stringify(change)}`, () =>
+  const propertiesText = inspect(properties, { breakLength: Number.POSITIVE_INFINITY });
+  test(`a signal with ${propertiesText} changes the facts by ${JSON.stringify(change)}`, () =>
     assert.deepEqual(updatedFacts(FACTS_BEFORE, { ...properties }), { ...FACTS_BEFORE, ...change }));
 }
 
@@ -67,13 +68,13 @@ test('a unit is at rest only in states in which it does not run and is not about
 
 const FIRST_FILE_READING = { state: 'disabled', requestNumber: 1 };
 
-/** The properties of the unit in one reading. */
-const propertiesIn = (activeState: string, more: Readonly<Record<string, unknown>> = {}) => ({
+/** The properties that a reading brings while the unit is in this state. */
+const propertiesIn = (activeState: string, otherProperties: Readonly<Record<string, unknown>> = {}) => ({
   Id: NAME,
   Names: [NAME],
   LoadState: 'loaded',
   ActiveState: activeState,
-  ...more,
+  ...otherProperties,
 });
 
 function setUpTable() {
@@ -124,7 +125,7 @@ test('a unit that systemd unloads is at rest, and the result of its last run is 
   assert.deepEqual([activeState, subState, job, result], ['inactive', 'dead', '', 'oom-kill']);
 });
 
-test('a unit without a file counts as gone once it is inactive, but not while it runs', () => {
+test('a unit without a file counts as gone when it is inactive, but not while it runs', () => {
   const { units, unit } = setUpTable();
   units.applyReading(NAME, units.signalCount(NAME), propertiesIn('active'), FIRST_FILE_READING);
   units.applyFile(NAME, { state: undefined, requestNumber: 2 });
@@ -149,7 +150,7 @@ test('a unit does not count as gone if the last reading found it loaded and at r
   assert.equal(unit()?.facts.loadState, 'loaded');
 });
 
-test('the answer to an older query of the file is ignored', () => {
+test('an answer about the file of a unit is ignored if a newer request was answered before it', () => {
   const { units, unit } = setUpTable();
   units.applyFile(NAME, { state: 'enabled', requestNumber: 5 });
   units.applyReading(NAME, units.signalCount(NAME), propertiesIn('active'), FIRST_FILE_READING);

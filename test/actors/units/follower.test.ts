@@ -1,5 +1,5 @@
-// Tests a follower over a scripted manager: reloads, late replies, refusals, aliases and waits.
-// test/node/scenarios/systemd.ts has the tests over a real manager.
+// Tests a follower of units with a scripted manager: reloads, late replies, refusals, aliases and waits.
+// test/node/scenarios/systemd.ts has the tests with a real manager.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -43,7 +43,7 @@ function setUp(t: TestContext, names: readonly string[] = [NAME], interest: Inte
   };
 }
 
-/** Sets up a follower that is up and waits for nothing. */
+/** Sets up a follower that is up and has no timer. The events and calls so far are removed. */
 async function setUpConnected(t: TestContext) {
   const started = setUp(t);
   const { clock, follower, manager, takeEvents } = started;
@@ -53,7 +53,7 @@ async function setUpConnected(t: TestContext) {
   return started;
 }
 
-test('nothing is published during a storm of reloads, and everything is read once after it', async (t) => {
+test('nothing is reported during a storm of reloads, and after the storm everything is read a single time', async (t) => {
   const { manager, activeState, takeEvents, pass } = await setUpConnected(t);
   manager.sendChange(NAME, { ActiveState: 'active' });
   takeEvents();
@@ -67,7 +67,7 @@ test('nothing is published during a storm of reloads, and everything is read onc
   }
 
   assert.deepEqual(takeEvents(), []);
-  assert.equal(activeState(), 'active', 'a unit that is removed during a reload stays known');
+  assert.equal(activeState(), 'active', 'a removal during a reload does not change the state');
 
   manager.setUnit(NAME, { ActiveState: 'failed' });
   await pass(QUIET_MS);
@@ -101,7 +101,7 @@ test('a reload whose end is never announced counts as ended after 30 s', async (
   assert.deepEqual([takeEvents(), activeState(), clock.timers], [[NAME], 'active', 0]);
 });
 
-test('a reading that began before the next reload is not published', async (t) => {
+test('a reading is not reported if another reload begins before the answer comes', async (t) => {
   const { manager, takeEvents, pass } = await setUpConnected(t);
   manager.sendReloading(true);
   manager.sendReloading(false);
@@ -158,7 +158,7 @@ test('if the bus answers TimedOut in place of the manager, the units are read ag
   assert.equal(clock.timers, 1, 'another attempt is planned');
 
   manager.refusals.clear();
-  // The wait before another attempt is shorter than this (`backoffMs` in host/clock.ts).
+  // The wait before another attempt is shorter than 60 s (`backoffMs` in host/clock.ts).
   await pass(60_000);
   assert.deepEqual(takeEvents(), ['up']);
   assert.equal(follower.table.unit(NAME)?.file.problem, undefined);
@@ -175,7 +175,7 @@ for (const name of ['AccessDenied', 'LimitsExceeded']) {
   });
 }
 
-test('the unit behind an alias is watched', async (t) => {
+test('a unit that is followed under an alias is watched under its primary name', async (t) => {
   const { follower, manager, activeState } = setUp(t);
   manager.units.set(NAME, { Id: 'real.service', Names: ['real.service', NAME] });
   await follower.up();
@@ -185,7 +185,7 @@ test('the unit behind an alias is watched', async (t) => {
   assert.equal(activeState(), 'active');
 });
 
-test('a wait for a state ends when the unit has this state, also while a reload keeps the state from being published', async (t) => {
+test('a wait for a state ends when the unit has this state, even during a reload, when no state is reported', async (t) => {
   const { follower, manager, takeEvents } = await setUpConnected(t);
   const reached = follower.waitUntil(NAME, ({ facts }) => facts.activeState === 'failed', 1_000);
 
@@ -197,7 +197,7 @@ test('a wait for a state ends when the unit has this state, also while a reload 
   assert.deepEqual(takeEvents(), []);
 });
 
-test('a follower that is stopped leaves nothing behind', async (t) => {
+test('a stop of the follower ends its waits, its timers and its bus', async (t) => {
   const { follower, manager, clock } = await setUpConnected(t);
   manager.sendReloading(true);
   const wait = follower.waits.forJob('/job/1', NAME, 1_000);

@@ -6,7 +6,7 @@ import { logText } from '../../../src/actors/units/log-entries.js';
 import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
 
 const TIMESTAMP = { __REALTIME_TIMESTAMP: '1790000000123456' };
-/** The same time in the record. */
+/** The same time in an entry. */
 const TIME = '2026-09-21T14:13:20.123Z';
 
 /**
@@ -20,36 +20,35 @@ function entriesOf(...lines: readonly unknown[]): readonly LogEntryRecord[] {
 
 const bytesOf = (text: string): readonly number[] => [...Buffer.from(text)];
 
-/**
- * The field `MESSAGE` of journalctl's JSON, and the message of the entry. A `[` after a line break or a
- * carriage return begins no escape sequence. Without `--all`, journalctl writes null for a long field.
- */
-const MESSAGES: readonly (readonly [what: string, field: unknown, message: string])[] = [
-  ['a text', 'Hällo\tthere', 'Hällo\tthere'],
-  ['several lines', 'one\n[two]\n', 'one\n[two]'],
-  ['bytes that colour the text', bytesOf('\x1b[1;31mred\x1b[0m plain'), 'red plain'],
-  ['a progress line', '\r[download] 5%', '[download] 5%'],
-  ['bytes that are no UTF-8', [0xff, 0x41], '\ufffdA'],
-  ['a field that occurs twice', ['one', bytesOf('two\x07')], 'one\ntwo'],
-  ['nothing', undefined, ''],
-  ['null', null, ''],
-  ['a long text', 'é'.repeat(5000), `${'é'.repeat(4096)}...`],
+/** The field `MESSAGE` of journalctl's JSON, and the message of the entry. */
+const MESSAGES: readonly (readonly [condition: string, field: unknown, message: string])[] = [
+  ['is a text', 'Hällo\tthere', 'Hällo\tthere'],
+  ['is a list of bytes that colour the text', bytesOf('\x1b[1;31mred\x1b[0m plain'), 'red plain'],
+  // A line break or a carriage return before `[` begins no escape sequence.
+  ['has several lines', 'one\n[two]\n', 'one\n[two]'],
+  ['is a line of progress', '\r[download] 5%', '[download] 5%'],
+  ['is a list of bytes that are no UTF-8', [0xff, 0x41], '\ufffdA'],
+  ['occurs twice', ['one', bytesOf('two\x07')], 'one\ntwo'],
+  ['is missing', undefined, ''],
+  // Without `--all`, journalctl writes null for a long field.
+  ['is null', null, ''],
+  ['has more than 4096 characters', 'é'.repeat(5000), `${'é'.repeat(4096)}...`],
 ];
-for (const [what, field, message] of MESSAGES) {
-  test(`a message of ${what} becomes text`, () =>
+for (const [condition, field, message] of MESSAGES) {
+  test(`the message of an entry is right if the field MESSAGE ${condition}`, () =>
     assert.deepEqual(entriesOf({ ...TIMESTAMP, PRIORITY: '3', MESSAGE: field }), [
       { time: TIME, priority: 3, message },
     ]));
 }
 
-test('an entry whose priority is missing or invalid has priority 6, which is information', () => {
+test('an entry whose priority is missing or invalid has the priority 6, which stands for information', () => {
   const entries = entriesOf(TIMESTAMP, { ...TIMESTAMP, PRIORITY: '9' }, { ...TIMESTAMP, PRIORITY: '0' });
   // The last line is the oldest entry, so its valid priority comes first.
   const priorities = entries.map(({ priority }) => priority);
   assert.deepEqual(priorities, [0, 6, 6]);
 });
 
-test('log entries begin with the oldest, and incomplete ones are left out', () => {
+test('log entries begin with the oldest, and a line that is no complete entry is left out', () => {
   const newer = { ...TIMESTAMP, MESSAGE: 'new' };
   const older = { ...TIMESTAMP, MESSAGE: 'old' };
   const entries = entriesOf(newer, '', 'null', '[]', {}, older, '{"MESSAGE": "cu');

@@ -1,6 +1,7 @@
-// A scripted systemd manager, for moments that a real one cannot be made to reach: a reload that never ends,
-// a late answer, a refusal. It answers the few calls that a follower of units and the follower's owner make.
-// It sends a signal only when a test calls `sendChange` or a similar method.
+// A scripted systemd manager, for cases that tests cannot cause in a real manager: a reload that never ends,
+// a late answer, a refusal. The code under test uses this manager in place of a bus. The manager answers the
+// few calls that a follower of units and the follower's owner make. It sends a signal only when a test calls
+// `sendChange` or a similar method.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { BusCallOptions, BusOwner } from '../../../src/actors/bus/bus.js';
@@ -16,10 +17,10 @@ import {
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** The limit of a real connection: more calls at once are refused. */
+/** A real connection to a bus has the same limit: further calls are refused. */
 const CALLS_MAX_AT_ONCE = 256;
 
-/** This is a number of turns of the event loop. */
+/** How many turns of the event loop `settle` waits. */
 const TURNS_TO_SETTLE = 20;
 
 /** The path of the job in each answer to StartUnit, RestartUnit and StopUnit. */
@@ -41,11 +42,11 @@ export class ScriptedManager {
   readonly files = new Map<string, string>();
   /** The names of the called methods, in order. */
   readonly calls: string[] = [];
-  /** The signals that were requested. */
+  /** The match rules of all calls of `watch`, in order. */
   readonly matches: Match[] = [];
   /** The error that answers each call of a method, by the name of the method. */
   readonly refusals = new Map<string, BusResult<never>>();
-  /** Functions that run when a method is called, before the answer, by the name of the method. */
+  /** The function that runs at each call of a method, before the answer, by the name of the method. */
   readonly effects = new Map<string, () => void>();
   /** The unit of each call of `StopUnit`, in order. */
   readonly stopCalls: string[] = [];
@@ -54,7 +55,7 @@ export class ScriptedManager {
   isStopped = false;
   #callsUnderWay = 0;
 
-  /** For code under test that makes its own bus: it calls this function, which returns this scripted bus. */
+  /** The code under test calls this function where it would make a real bus. */
   readonly busOf = (owner: BusOwner): this => {
     this.#owner = owner;
     return this;
@@ -74,7 +75,7 @@ export class ScriptedManager {
       return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };
     }
     this.#callsUnderWay += 1;
-    // A real bus does the same: its `call` returns the promise before systemd receives the call.
+    // The manager receives the call only after `call` has returned its promise. A real bus does the same.
     await Promise.resolve();
     this.calls.push(member);
     this.effects.get(member)?.();

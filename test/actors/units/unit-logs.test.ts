@@ -1,5 +1,6 @@
-// Tests the answers if journalctl fails, hangs, writes without end, or is missing. The real journalctl is
-// tested in test/node/scenarios/systemd-logs.ts.
+// Tests the answers for the log of a unit, and when a run counts as stopped. Scripts stand in for journalctl,
+// so that it fails, hangs or writes without end. test/node/scenarios/systemd-logs.ts has the tests with the
+// real journalctl.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -36,13 +37,19 @@ const readLog = async (program: string, scope: UnitScope = 'user'): Promise<stri
 };
 
 /**
- * The script in the place of journalctl, and the answers for a unit of the user and of the system. Output
- * that has become too long is cut, and its entries count. If journalctl has failed, no entry counts.
+ * The script in the place of journalctl, and the answers for a unit of the user and for a unit of the system.
+ * If the output is too long, it is cut, and the answer has the entries before the cut. If journalctl fails,
+ * the answer has no entries.
  */
 const ROWS: readonly (readonly [what: string, script: string, forUser: RegExp, forSystem: RegExp])[] = [
   ['writes entries', `echo '${ENTRY}'`, /^\[\{.*hello"\}\]$/, /hello/],
   ['finds nothing', 'true', /^\[\]$/, /^\[\]$/],
-  ['may open no file', `echo '${NO_FILES}' >&2; exit 1`, /^not-granted: .*systemd-journal/, /^not-granted/],
+  [
+    'is not allowed to open any file',
+    `echo '${NO_FILES}' >&2; exit 1`,
+    /^not-granted: .*systemd-journal/,
+    /^not-granted/,
+  ],
   ['fails', 'echo Bad >&2; echo message >&2; exit 3', /^refused: .*status 3: Bad; message$/, /refused/],
   ['is killed', 'kill -KILL $$', /^refused: .*by SIGKILL$/, /refused/],
   ['is killed after an entry', `echo '${ENTRY}'; kill -KILL $$`, /^refused/, /^refused/],
@@ -57,16 +64,16 @@ for (const [index, [what, script, forUser, forSystem]] of ROWS.entries()) {
   });
 }
 
-test('the answer says that journalctl cannot be started, if it is missing or not executable', async () => {
+test('if journalctl is missing or not executable, the answer says that it cannot be started', async () => {
   assert.match(await readLog(join(folder, 'none')), /^refused: journalctl cannot be started: .*ENOENT/);
   assert.match(await readLog(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
-test('a run counts as stopped if systemd has logged its stop, but a run of a oneshot unit only if no finished start is logged', async () => {
+test('a run counts as stopped if systemd has logged its stop, unless the unit is oneshot and the end of the start is logged, too', async () => {
   const logStart = `echo '{"JOB_TYPE":"start"}'`;
   const logStop = `echo '{"JOB_TYPE":"stop"}'`;
   const logNothing = 'true';
-  const rows: readonly (readonly [script: string, isOneshot: boolean, wasStopped: boolean])[] = [
+  const rows: readonly (readonly [script: string, isOneshot: boolean, expected: boolean])[] = [
     [logStop, true, true],
     [`${logStart}; ${logStop}`, true, false],
     [`${logStart}; ${logStop}`, false, true],
@@ -74,13 +81,13 @@ test('a run counts as stopped if systemd has logged its stop, but a run of a one
     [logNothing, true, false],
     ['exit 1', true, false],
   ];
-  for (const [index, [script, isOneshot, wasStopped]] of rows.entries()) {
+  for (const [index, [script, isOneshot, expected]] of rows.entries()) {
     const logs = new UnitLogs(systemClock, writeScript(`stopped-${index}`, script));
-    assert.equal(await logs.wasStopped('0123', isOneshot), wasStopped, `${script}, oneshot: ${isOneshot}`);
+    assert.equal(await logs.wasStopped('0123', isOneshot), expected, `${script}, oneshot: ${isOneshot}`);
   }
 });
 
-test('journalctl is started without a shell: a name is one argument, whatever it contains', async () => {
+test('journalctl is started without a shell: the name of a unit is one argument, whatever it contains', async () => {
   const entry = `{"__REALTIME_TIMESTAMP":"1790000000000000","MESSAGE":"%s"}`;
   // `$*` joins the arguments with the first character of IFS.
   const printArguments = writeScript('arguments', `IFS='|'; printf '${entry}' "$*"`);
@@ -92,8 +99,8 @@ test('journalctl is started without a shell: a name is one argument, whatever it
   assert.match(answerText(ofUser), /\|--user-unit=a; b \$\(c\)"/);
 });
 
-/** Name and state of each child that this process still has, zombies included. */
-function remainingChildren(): readonly string[] {
+/** The name and state of each process whose parent is this process. A zombie counts, too. */
+function remainingChildProcesses(): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
@@ -109,10 +116,10 @@ function remainingChildren(): readonly string[] {
     });
 }
 
-test('a reading whose journalctl hangs ends with `timeout`, and makes room for another one when journalctl has ended', async () => {
+test('a reading whose journalctl hangs ends with `timeout`, and another reading may begin when this journalctl has ended', async () => {
   const clock = new ManualClock();
-  // Each journalctl adds a line of two bytes when it starts. The flag `a+` creates the file if no journalctl
-  // has started yet.
+  // Each journalctl adds a line of two bytes to this file when it starts. The flag `a+` creates the file if
+  // no journalctl has started yet.
   const marks = join(folder, 'marks');
   const logs = new UnitLogs(clock, writeScript('hangs', `echo x >> ${marks}; exec sleep 1000`));
   const query = { scope: 'user', unit: 'x.service', lines: 1 } as const;
@@ -135,7 +142,7 @@ test('a reading whose journalctl hangs ends with `timeout`, and makes room for a
   });
 
   await logs.stop();
-  assert.deepEqual(remainingChildren(), []);
+  assert.deepEqual(remainingChildProcesses(), []);
 });
 
 test('a run whose journal cannot be read within 9 s does not count as stopped', async () => {

@@ -1,4 +1,4 @@
-// Tests the wait for a job: every way in which a wait ends.
+// Tests every way in which the wait for a job ends, and a wait whose check throws.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ function setUp() {
   return { clock, waits, wait };
 }
 
-test('two waits for one job get its result, and leave nothing behind', async () => {
+test('two waits for one job get its result, and then no job is awaited and no timer is set', async () => {
   const { clock, waits, wait } = setUp();
   const ends = [wait('/job/1'), wait('/job/1')];
 
@@ -26,14 +26,14 @@ test('two waits for one job get its result, and leave nothing behind', async () 
   assert.deepEqual([waits.awaitedJobs(), clock.timers], [[], 0]);
 });
 
-test('a job that does not end is waited for until the deadline', async () => {
+test('if a job does not end, the wait for it ends at the deadline', async () => {
   const { clock, waits, wait } = setUp();
   const end = wait('/job/1');
   clock.advance(MAX_MS);
   assert.deepEqual([await end, waits.awaitedJobs()], [undefined, []]);
 });
 
-test('a wait that begins after its job has ended gets the result, if the job is among the latest 256', async () => {
+test('a wait that begins after the end of its job gets the result, if this job is one of the 256 that ended last', async () => {
   const { waits, wait } = setUp();
   for (let id = 0; id < 257; id += 1) waits.jobEnded(`/job/${id}`, 'canceled');
 
@@ -42,7 +42,7 @@ test('a wait that begins after its job has ended gets the result, if the job is 
   assert.equal(waits.awaitedJobs().length, 1, 'the wait for an older job gets no result');
 });
 
-test('a reading of the units ends only those earlier waits whose unit no longer has the awaited job', async () => {
+test('a reading of the units ends a wait only if the wait began before the reading and the unit no longer has the awaited job', async () => {
   const { waits, wait } = setUp();
   const waitForGoneJob = wait('/job/1', 'a');
   void wait('/job/2', 'b');
@@ -60,7 +60,7 @@ test('a reading of the units ends only those earlier waits whose unit no longer 
   assert.deepEqual(stillAwaited, ['/job/2', '/job/3', '/job/4']);
 });
 
-test('when the manager ends, all waits end, and the results of its jobs are forgotten', async () => {
+test('when the manager has gone, all waits end, and the results of its jobs are forgotten', async () => {
   const { waits, wait } = setUp();
   waits.jobEnded('/job/1', 'done');
   const end = wait('/job/2');

@@ -1,5 +1,5 @@
-// Tests the backend without a bus: the records that it makes of the result file and the state file, and its
-// reports of parts that fail.
+// Tests the upgrade backend without a bus: its records from the result file, the state file and progress
+// lines, its reports of parts that fail, and the commands that it refuses.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -14,18 +14,22 @@ import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { faultOf, Recorder } from '../recorder.js';
 
-const GOOD = '{"current":"1","latest":"2","upgrade_available":true,"n":1.50}';
+const GOOD_RESULT = '{"current":"1","latest":"2","upgrade_available":true,"n":1.50}';
 
-async function startBackend(t: TestContext, more: Partial<UpgradeSettings> = {}, savedRun?: string) {
+async function startBackend(
+  t: TestContext,
+  changedSettings: Partial<UpgradeSettings> = {},
+  stateFileText?: string,
+) {
   const directory = temporaryFolder(t);
   const settings: UpgradeSettings = {
     enabled: true,
     resultFile: join(directory, 'result.json'),
     progressSocket: join(directory, 'upgrade.sock'),
     stateFile: join(directory, 'run.json'),
-    ...more,
+    ...changedSettings,
   };
-  if (savedRun !== undefined) writeFileSync(settings.stateFile, savedRun);
+  if (stateFileText !== undefined) writeFileSync(settings.stateFile, stateFileText);
   const recorder = new Recorder();
   const paths = () => ({ ok: true, value: [join(directory, 'no-bus')] }) as const;
   // The bus is missing. The second attempt to connect would come only after the end of a test.
@@ -62,21 +66,21 @@ test('a backend without units publishes everything before it is up, and refuses 
     assert.equal(faultOf(await backend.handle({ do: verb })), 'unavailable');
 });
 
-test('while the result file is bad, the last good status stays, and the reason is published', async (t) => {
+test('while the result file is bad, the last good status stays, and the backend reports the problem', async (t) => {
   const { settings, infoRecord, recorder } = await startBackend(t);
   const file = settings.resultFile ?? '';
-  writeFileSync(file, GOOD);
+  writeFileSync(file, GOOD_RESULT);
   await until('the status of the good file is published', () => recorder.state === 'up');
   const status = infoRecord('status');
   // `extra` has the members of the file that have no meaning for the daemon.
   assert.deepEqual(status, { current: '1', latest: '2', upgrade_available: true, extra: { n: 1.5 } });
 
   writeFileSync(file, '{"current":1}');
-  await until('the reason is published', () => /current is not a string/.test(recorder.state));
+  await until('the problem is published', () => /current is not a string/.test(recorder.state));
   assert.deepEqual(infoRecord('status'), status);
 
-  writeFileSync(file, GOOD);
-  await until('the reason is removed', () => recorder.state === 'up');
+  writeFileSync(file, GOOD_RESULT);
+  await until('the problem is removed', () => recorder.state === 'up');
 });
 
 test('a corrupt state file causes a warning and is ignored, so there is no run', async (t) => {
@@ -93,7 +97,7 @@ test('a saved run that systemd had started becomes failed if no upgrade unit is 
   assert.equal((infoRecord('run') as { state: string }).state, 'failed');
 });
 
-test('a backend with units and no bus is connecting, and refuses every command', async (t) => {
+test('a backend with units but without a bus is connecting, publishes no record, and refuses to check and to upgrade', async (t) => {
   const { backend, recorder } = await startBackend(t, {
     upgradeUnit: 'up.service',
     checkUnit: 'check.service',
@@ -104,18 +108,18 @@ test('a backend with units and no bus is connecting, and refuses every command',
   assert.ok(recorder.published.every((line) => !line.startsWith('put')));
 });
 
-test('a part that does not work is named, and the other parts work', async (t) => {
+test('the backend names a part that does not work, and the other parts work', async (t) => {
   const { recorder, settings, infoRecord } = await startBackend(t, {
     progressSocket: '/dev/null/upgrade.sock',
   });
   assert.match(recorder.state, /progress socket \/dev\/null\/upgrade\.sock: cannot listen there/);
-  writeFileSync(settings.resultFile ?? '', GOOD);
+  writeFileSync(settings.resultFile ?? '', GOOD_RESULT);
   await until('the status is published', () => JSON.stringify(infoRecord('status')).includes('"latest":"2"'));
 });
 
 test('the beginning of a run is published before its progress lines, and its end is published after them', async (t) => {
   const { recorder, settings } = await startBackend(t);
-  const before = recorder.published.length;
+  const countBefore = recorder.published.length;
   const script = connect(settings.progressSocket);
   script.end('{"event":"progress","percent":5,"current":1,"step":"a"}\n{"event":"end","success":true}\n');
   script.resume();
@@ -123,7 +127,7 @@ test('the beginning of a run is published before its progress lines, and its end
   // The run's record is put when the run begins and when it ends. Both lines are put as progress.
   assert.deepEqual(
     recorder.published
-      .slice(before)
+      .slice(countBefore)
       .filter((line) => line.startsWith('put upgrade.info') || line.startsWith('put upgrade.progress')),
     ['put upgrade.info run', 'put upgrade.progress', 'put upgrade.progress', 'put upgrade.info run'],
   );

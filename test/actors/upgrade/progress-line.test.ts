@@ -1,4 +1,5 @@
-// Tests which progress lines become which events, and how bytes that arrive in any portions become lines.
+// Tests which progress lines are valid, which text is relayed for a valid line, and how chunks of bytes
+// become lines.
 
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
@@ -31,7 +32,7 @@ test('valid lines are relayed unchanged, whatever their size and their other fie
   }
 });
 
-test('a carriage return that ends a line is removed, and each other one outside of strings becomes a space', () => {
+test('a carriage return at the end of a line is removed, and any other one outside of a string becomes a space', () => {
   const line = Buffer.from('{"event":"begin",\r"total":3}\r\r');
   assert.equal(parseLine(line)?.text, '{"event":"begin", "total":3} ');
 });
@@ -55,7 +56,7 @@ test('lines that are no valid events are dropped', () => {
     `${STEP}${STEP}`,
     `\ufeff${STEP}`,
     Buffer.concat([Buffer.from(STEP.slice(0, -2)), Uint8Array.of(0xff), Buffer.from('"}')]),
-    // The pad alone has the largest number of bytes, so the line is too long.
+    // The pad alone is as long as a line may be, so the whole line is too long.
     paddedLine(LINE_MAX_BYTES),
   ]) {
     assert.equal(parseLine(Buffer.from(line)), undefined, String(line).slice(0, 70));
@@ -78,8 +79,8 @@ test('progress lines are whole, however the bytes arrive', async () => {
   }
 });
 
-test('a line without end is kept only until it is too long, and the next line is whole', async () => {
-  // One chunk is shorter than LINE_MAX_BYTES (65 536), and two are longer.
+test('a line that is too long is cut, and the next line is whole', async () => {
+  // One chunk is shorter than LINE_MAX_BYTES (65 536), and two chunks together are longer.
   const chunk = 'x'.repeat(50_000);
   const endlessLines = await linesOf(Array.from({ length: 10 }, () => chunk));
   // The longest valid line has LINE_MAX_BYTES and a CR. With one more byte a line is too long, whatever

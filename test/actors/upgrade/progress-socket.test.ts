@@ -52,19 +52,19 @@ async function startListening(t: TestContext, path = newPath(t), clock: Clock = 
 }
 
 async function connectTo(t: TestContext, path: string): Promise<Socket> {
-  const socket = connect({ path });
-  t.after(() => socket.destroy());
-  await once(socket, 'connect');
-  socket.resume();
-  return socket;
+  const client = connect({ path });
+  t.after(() => client.destroy());
+  await once(client, 'connect');
+  client.resume();
+  return client;
 }
 
 /** Sends the text, and waits until the other side has read all of it. */
 async function send(t: TestContext, path: string, text: string): Promise<void> {
-  const socket = await connectTo(t, path);
-  socket.write(text);
-  socket.end();
-  await once(socket, 'close');
+  const client = await connectTo(t, path);
+  client.write(text);
+  client.end();
+  await once(client, 'close');
 }
 
 test('half a line of a script that dies is dropped', async (t) => {
@@ -73,7 +73,7 @@ test('half a line of a script that dies is dropped', async (t) => {
   assert.deepEqual(listener.lines, [BEGIN]);
 });
 
-/** So many lines take more than a second, because at most 10 000 are read in a second. */
+/** The daemon reads at most 10 000 lines in a second, so it needs more than a second for this flood. */
 const FLOOD_LINES = 15_000;
 
 test('a flood arrives whole and in order, and another connection is read meanwhile', async (t) => {
@@ -87,7 +87,7 @@ test('a flood arrives whole and in order, and another connection is read meanwhi
   await until('the first line has come', () => listener.lines.length > 0);
   await send(t, listener.path, `${BEGIN}\n`);
 
-  // The position is the number of lines of the flood that were read before this line.
+  // `position` is the number of lines of the flood that were read before the line of the other connection.
   const position = listener.lines.indexOf(BEGIN);
   assert.ok(position >= 0 && position < FLOOD_LINES - 1, `read after ${position} lines of the flood`);
   await until('all lines have come', () => listener.lines.length === FLOOD_LINES + 1);
@@ -117,18 +117,18 @@ test('200 connections at once, beside a silent one, lose no line', async (t) => 
   assert.deepEqual(listener.lines.sort(), expected.sort());
 });
 
-/** The bound of progress-socket.ts. */
+/** How many connections may be open (progress-socket.ts). */
 const CONNECTIONS_MAX = 256;
 
-test('a connection beyond the largest number is closed, and the problem is reported until a connection ends', async (t) => {
+test('while 256 connections are open, another one is closed, and the problem is reported until a connection ends', async (t) => {
   const listener = await startListening(t);
-  const openSockets: Socket[] = [];
-  for (let count = 0; count < CONNECTIONS_MAX; count++) openSockets.push(await connectTo(t, listener.path));
+  const clients: Socket[] = [];
+  for (let count = 0; count < CONNECTIONS_MAX; count++) clients.push(await connectTo(t, listener.path));
   await until('all connections are open', () => listener.connections === CONNECTIONS_MAX);
   await once(await connectTo(t, listener.path), 'close');
   assert.match(listener.problem ?? '', /too many/);
 
-  openSockets[0]?.destroy();
+  clients[0]?.destroy();
   await until('one connection has ended', () => listener.connections === CONNECTIONS_MAX - 1);
   assert.equal(listener.problem, undefined);
   await send(t, listener.path, `${END}\n`);
@@ -166,12 +166,12 @@ test('the daemon makes its own directory private, and does not change a director
   }
 });
 
-/** Leaves a socket file without a listener, as a SIGKILL does. */
+/** Makes a socket file at which nobody listens, as after the SIGKILL of a daemon. Returns its path. */
 async function makeStaleSocket(t: TestContext): Promise<string> {
   const path = join(temporaryFolder(t), 'socket');
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(`${path}.bound`, resolve));
-  // The socket was bound under another name, so that closing does not remove the file.
+  // A server that closes removes the file at the path of its `listen`. The renamed file stays.
   renameSync(`${path}.bound`, path);
   await new Promise((resolve) => server.close(resolve));
   return path;
@@ -191,7 +191,7 @@ test('a second daemon does not take over the path of a socket before the first d
   assert.deepEqual([first.lines.length, second.lines.length], [1, 1]);
 });
 
-test('if several daemons start at once over a stale socket, exactly one of them listens', async (t) => {
+test('if several daemons start at once at the path of a stale socket, exactly one of them listens', async (t) => {
   const path = await makeStaleSocket(t);
   const daemons = await Promise.all(Array.from({ length: 8 }, () => startListening(t, path)));
   assert.equal(daemons.filter(({ problem }) => problem === undefined).length, 1);
@@ -216,7 +216,7 @@ test('a link in the place of the socket stays, and is not followed', async (t) =
   assert.deepEqual(readdirSync(root), ['socket']);
 });
 
-test('a socket comes back each time after its directory was removed', async (t) => {
+test('the socket is made again each time its directory is removed', async (t) => {
   const listener = await startListening(t);
   for (let round = 1; round <= 3; round++) {
     rmSync(join(listener.path, '..'), { recursive: true });

@@ -1,5 +1,5 @@
-// Tests what the upgrade's publisher sends, and when. A table has the cases of the last check: what clients
-// get after certain changes of the check unit.
+// Tests what the upgrade's publisher publishes, and when. The table LAST_CHECKS has what clients get as the
+// last check after certain changes of the check unit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { initialRun, type Run } from '../../../src/actors/upgrade/run.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { ManualClock } from '../../manual-clock.js';
 
-function createPublisher(more: Partial<UpgradeSettings> = {}) {
+function createPublisher(changedSettings: Partial<UpgradeSettings> = {}) {
   /**
    * The published lines, such as `upgrade.info run {...}` and `up `. The record of the whole upgrade has the
    * key '', so its line has two spaces: `upgrade  {...}`.
@@ -33,7 +33,7 @@ function createPublisher(more: Partial<UpgradeSettings> = {}) {
     progressSocket: '/s',
     stateFile: '/f',
     upgradeUnit: 'up.service',
-    ...more,
+    ...changedSettings,
   };
   const takePublished = () => published.splice(0);
   return { publisher: new UpgradePublisher(settings, publish, clock), clock, takePublished };
@@ -50,7 +50,7 @@ test('upgrade.run is published at each step of a run, and the whole record only 
     publisher.setRun({ ...RUNNING, percent: step / 10 });
     clock.advance(1);
   }
-  // The last whole record is put when the pause after the record before it is over (publisher.ts).
+  // The last whole record is put only after a pause (publisher.ts).
   clock.advance(200);
 
   const published = takePublished();
@@ -96,7 +96,7 @@ test('only changes are published, but when the bus comes back, everything is pub
   assert.deepEqual(takePublished(), everything);
 });
 
-/** These facts, and those below, are only the ones that differ from NOTHING_RAN. */
+/** This constant and those below have only the facts that differ from NOTHING_RAN. */
 const WORKING: Partial<RunFacts> = { activeState: 'activating', subState: 'start', invocation: 'a' };
 
 test('a check has an event of its own, upgrade.check, and upgrade.info has only runs and statuses', () => {
@@ -123,9 +123,12 @@ const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', 
 const EXITED: Partial<RunFacts> = { activeState: 'active', subState: 'exited', invocation: 'a' };
 const STOPPING: Partial<RunFacts> = { activeState: 'deactivating', subState: 'stop', invocation: 'a' };
 /** The check has failed, and its failure was then reset (`systemctl reset-failed`). */
-const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', wasReset: true };
+const RESET: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', wasReset: true };
 
-/** A check that had ended before the first reading has no `finished_at`, because its end is unknown. */
+/**
+ * `steps` has the facts of the check unit in the order of their arrival. A check that had ended before the
+ * first of them has no `finished_at`, because the time of its end is unknown.
+ */
 const LAST_CHECKS: readonly (readonly [
   what: string,
   steps: readonly Partial<RunFacts>[],
@@ -134,12 +137,12 @@ const LAST_CHECKS: readonly (readonly [
   ['it has not run', [{}], { state: 'idle' }],
   ['it runs', [{}, WORKING], { state: 'running' }],
   ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: NOW }],
-  ['it has run so quickly that its work was never read', [{}, DONE], { state: 'idle', finished_at: NOW }],
+  ['it has run so quickly that it was never found at work', [{}, DONE], { state: 'idle', finished_at: NOW }],
   ['it had run before the first reading of its unit', [DONE], { state: 'idle' }],
   ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: NOW, detail: 'its result is exit-code' }],
   [
     'it failed, and the failure was then reset in systemd',
-    [FAILED, FORGOTTEN],
+    [FAILED, RESET],
     { state: 'failed', detail: 'its result is exit-code' },
   ],
   ['it begins, and is not at work yet', [{}, { invocation: 'a', job: '/job/1' }], { state: 'idle' }],
@@ -159,7 +162,7 @@ const LAST_CHECKS: readonly (readonly [
     { state: 'idle' },
   ],
   [
-    'it had ended, and its unit, which had stayed active, is stopped',
+    'it had ended, and its unit, which had stayed active, has been stopped',
     [EXITED, STOPPING, DONE],
     { state: 'idle' },
   ],
@@ -167,7 +170,7 @@ const LAST_CHECKS: readonly (readonly [
   ['it has ended, and its unit was then unloaded', [WORKING, DONE, {}], { state: 'idle', finished_at: NOW }],
 ];
 for (const [what, steps, expected] of LAST_CHECKS) {
-  test(`the last check is derived from its unit: ${what}`, () => {
+  test(`the last check is published with the right state if ${what}`, () => {
     let check: LastCheck | undefined;
     for (const step of steps) check = nextCheck(check, { ...NOTHING_RAN, ...step }, NOW_MS);
     assert.ok(check);

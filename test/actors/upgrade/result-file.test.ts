@@ -1,6 +1,6 @@
-// Tests that the result file is read on a real file system, which texts are accepted, and which problem is
-// reported for any other text. small-file.test.ts has other kinds of files. path-watch.test.ts has every way
-// in which a file appears, changes and vanishes.
+// Tests how the result file is read on a real file system, which texts are accepted, and which problem is
+// reported for any other text. small-file.test.ts tests paths that lead to no regular file, and
+// path-watch.test.ts tests every way in which a file appears, changes and vanishes.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -35,13 +35,13 @@ function createReader(t: TestContext) {
   return { path, start, untilRead };
 }
 
-/** Writes a new file and renames it, as a careful detector does. */
+/** Writes a new file and renames it to `path`, so that a reader never finds half of the text. */
 function replace(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
 
-test('a result file that takes too long to read is first reported as a problem, and then published', async (t) => {
+test('if the result file takes too long to read, first this problem is reported, and later its content', async (t) => {
   const path = join(temporaryFolder(t), 'result.json');
   writeFileSync(path, resultWith('v1'));
   const readings: ResultReading[] = [];
@@ -58,7 +58,7 @@ test('a result file that takes too long to read is first reported as a problem, 
   resultFile.stop();
 });
 
-test('after many quick changes of the result file, the last one is published', async (t) => {
+test('after many quick changes of the result file, its last text is read', async (t) => {
   const { path, start, untilRead } = createReader(t);
   mkdirSync(dirname(path), { recursive: true });
   await start();
@@ -66,7 +66,7 @@ test('after many quick changes of the result file, the last one is published', a
   await untilRead('v300');
 });
 
-/** The required members. */
+/** The required members, as JSON text. */
 const REQUIRED = '"current":"1","latest":"2","upgrade_available":true';
 
 /** Tests that the text is read as an object with `expectedMembers`. */
@@ -91,7 +91,7 @@ testAccepted(
 testAccepted(`{${REQUIRED},"checked_at":"yesterday"}`, REQUIRED);
 testAccepted(`{${REQUIRED},"checked_at":1700000000}`, REQUIRED);
 testAccepted(`{${REQUIRED},"checked_at":null}`, REQUIRED);
-// All other members go into a member `extra`, also one that has this name itself.
+// All other members go into the member `extra`, even a member whose own name is `extra`.
 testAccepted(
   `{"z": 1.50, "9":{"n":12345678901234567890, "2":1, "1":2},${REQUIRED},"extra":[],"run":1}`,
   `${REQUIRED},"extra":{"z":1.50,"9":{"n":12345678901234567890,"2":1,"1":2},"extra":[],"run":1}`,
@@ -99,7 +99,7 @@ testAccepted(
 // The last one of two members with the same name counts.
 testAccepted(`{${REQUIRED},"current":"3"}`, '"current":"3","latest":"2","upgrade_available":true');
 
-/** Tests the other members: their numbers keep their spelling, and their keys keep their order. */
+/** Tests members that are not required: numbers keep their spelling, and keys keep their order. */
 function testKept(members: string, expectedMembers: string): void {
   testAccepted(`{${REQUIRED},${members}}`, `${REQUIRED},"extra":{${expectedMembers}}`);
 }
@@ -107,9 +107,10 @@ function testKept(members: string, expectedMembers: string): void {
 testKept('"a" : 12345678901234567890 , "b":1E+2,"c":1.50', '"a":12345678901234567890,"b":1E+2,"c":1.50');
 testKept('"a":{"b":[1, {"c": "}],{"}]},"d":"x, \\"y\\" }"', '"a":{"b":[1,{"c":"}],{"}]},"d":"x, \\"y\\" }"');
 testKept('"__proto__":1,"constructor":[]', '"__proto__":1,"constructor":[]');
-// Both names are `a`, once with an escape, so the last member counts.
+// Both names are `a`, but the first one is written with an escape. The last member counts.
 testKept('"\\u0061":1,"a":2', '"a":2');
-// The parser marks strings with `$` and numbers with `#` (`markTokens` in result-file.ts).
+// The parser marks strings with `$` and numbers with `#` (`markTokens` in result-file.ts). Here the file
+// itself has these characters.
 testKept('"$":"#1","#":"$x"', '"$":"#1","#":"$x"');
 testKept('"a":"\\\\","b":"\\\\\\""', '"a":"\\\\","b":"\\\\\\""');
 testKept('"a":"\u2028\u00e9\ud83d\ude00"', '"a":"\u2028\u00e9\ud83d\ude00"');
@@ -171,6 +172,6 @@ test('only RFC 3339 times are accepted', () => {
     '2026-01-02T24:00:00Z 2026-01-02T03:60:00Z 2026-01-02T03:04:05 2026-01-02T03:04Z 2026-01-02T03:04:05.Z ' +
     '2026-01-02T03:04:05+24:00 2026-01-02T03:04:05+0200';
   for (const text of validTimes.split(' ')) assert.ok(isRfc3339(text), text);
-  const spacedTimes = ['', ' 2026-01-02T03:04:05Z', '2026-01-02T03:04:05Z\n', '2026-01-02 03:04:05Z'];
-  for (const text of [...invalidTimes.split(' '), ...spacedTimes]) assert.ok(!isRfc3339(text), text);
+  const emptyOrSpacedTexts = ['', ' 2026-01-02T03:04:05Z', '2026-01-02T03:04:05Z\n', '2026-01-02 03:04:05Z'];
+  for (const text of [...invalidTimes.split(' '), ...emptyOrSpacedTexts]) assert.ok(!isRfc3339(text), text);
 });

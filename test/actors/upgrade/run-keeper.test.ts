@@ -1,4 +1,5 @@
-// Tests when a line of progress begins a run, when silence ends a run, and what of a run is saved.
+// Tests when a progress line begins a run, when silence ends a run, and what becomes of a saved run. A
+// systemd run is a run of the upgrade unit. A socket run is a run that began with a progress line.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -52,7 +53,7 @@ function createKeeper(t: TestContext, savedBefore?: SavedRun) {
 const stateOf = ({ keeper: { run } }: KeeperUnderTest) =>
   `${run.state} ${run.origin ?? '-'} ${run.percent ?? '-'}`;
 
-/** The facts of the unit by short names. */
+/** The facts of the unit, by their names in the stories. `unknown` means that systemd does not answer. */
 const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
   'never ran': NOTHING_RAN,
   works: AT_WORK,
@@ -65,8 +66,9 @@ const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END 
 
 /**
  * The steps of a story, by their first word. The other words of a step are its argument: `pass 1000` lets
- * 1000 ms pass. `answer` answers the keeper's oldest question. `read` is a reading on a new connection to
- * systemd. The last three steps check the keeper, the others act on it.
+ * 1000 ms pass. `signal` brings facts by a signal. `answer` answers the keeper's oldest question. `read` is a
+ * reading on a new connection to systemd. `connected` sets the number of connections to the progress socket.
+ * The last three steps check the keeper, and all others act on it.
  */
 const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string) => unknown>> = {
   line: (tested, argument) => {
@@ -87,35 +89,39 @@ const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string)
   timers: (tested, argument) => assert.equal(tested.clock.timers, Number(argument)),
 };
 
+/** `QUIET_MS` of run.ts. */
 const QUIET_MS = 10 * 60 * 1000;
 /** `CONFIRM_AGAIN_MS` of run-keeper.ts. */
 const CONFIRM_AGAIN_MS = 1000;
 const SOCKET_RUN_BEGINS = 'connected 1; line begin; answer never ran';
 const STORIES: readonly (readonly [what: string, story: string])[] = [
   [
-    'lines wait until systemd has answered that the unit is not at work',
+    'lines wait until systemd has answered whether the unit is at work',
     'line begin; line 5; is idle - -; answer never ran; is running socket 5',
   ],
-  ["a line may overtake the signal of its unit's start", 'line 5; answer works; is running systemd 5'],
+  [
+    "a line that comes before the signal of the unit's start counts for the systemd run",
+    'line 5; answer works; is running systemd 5',
+  ],
   [
     'a run that begins and ends before systemd answers is not lost',
     'line begin; line 1; line 2; line end; answer never ran; is idle socket -; saved running,idle',
   ],
   [
-    'if systemd does not answer, a line begins a run of the socket; a run of systemd replaces it when the unit is found at work',
+    'if systemd does not answer, a line begins a socket run; a systemd run replaces it when the unit is found at work',
     'line 5; answer unknown; is running socket 5; read works; is running systemd -',
   ],
   [
-    'a failure that cannot be confirmed now is confirmed later',
+    'a failure that cannot be confirmed at once is confirmed later',
     `signal works; signal failed; answer unknown; is running systemd -; pass ${CONFIRM_AGAIN_MS}; answer failed; is failed systemd -; timers 0`,
   ],
   [
-    'a run of the socket ends after ten minutes of silence, which begins when the last connection ends',
+    'a socket run ends after ten minutes of silence, which begins when the last connection ends',
     `${SOCKET_RUN_BEGINS}; connected 0; pass ${QUIET_MS - 1}; connected 1; line 2; connected 0; pass ${QUIET_MS - 1}; ` +
       'is running socket 2; pass 1; is failed socket -; timers 0',
   ],
   [
-    'while a script is connected, silence does not end its run',
+    'a socket run does not end while a script is connected, even if no line comes',
     `${SOCKET_RUN_BEGINS}; pass ${10 * QUIET_MS}; is running socket -; connected 0; pass ${QUIET_MS}; is failed socket -`,
   ],
 ];
@@ -131,7 +137,7 @@ for (const [what, story] of STORIES) {
   });
 }
 
-test('after the end of a systemd run, only a line that comes a second later by a newer connection begins a run', async (t) => {
+test('after the end of a systemd run, a line begins a run only if it comes at least a second later, by a newer connection', async (t) => {
   const { keeper, clock, answer } = createKeeper(t);
   const connectedBeforeEndMs = clock.monotonic();
   clock.advance(1);
@@ -154,7 +160,7 @@ test('after the end of a systemd run, only a line that comes a second later by a
 
 const SOCKET_RUN = { state: 'running', origin: 'socket', startedMs: 5_000 } as const;
 
-test('a run of the socket continues over a restart of the daemon, but not over a reboot', (t) => {
+test('a socket run continues after a restart of the daemon, but not after a reboot', (t) => {
   const restarted = createKeeper(t, { record: SOCKET_RUN, circumstances: CIRCUMSTANCES });
   assert.equal(stateOf(restarted), 'running socket -');
   const rebooted = createKeeper(t, {
@@ -164,7 +170,7 @@ test('a run of the socket continues over a restart of the daemon, but not over a
   assert.equal(stateOf(rebooted), 'failed socket -');
 });
 
-test('after a restart of the daemon the result of a systemd run is known only for the same boot, manager and unit', (t) => {
+test('after a restart of the daemon, the result of a systemd run is known only if boot, manager and unit are still the same', (t) => {
   const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: INVOCATION } as const;
   // A run whose result is not known counts as failed.
   for (const [differences, expected] of [

@@ -1,5 +1,5 @@
-// Tests that the state file is written whole and read back unchanged, and that the wait for its disk is
-// bounded.
+// Tests that the state file is written whole and read back unchanged, that the wait for its disk is bounded,
+// and that a failed write is reported and tried again.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -46,7 +46,7 @@ const SAVED: SavedRun = { record: { state: 'failed', ...ENDED }, circumstances: 
 test('a run is read back as it was saved, and only the owner can read its file', async (t) => {
   const { path, store, problems } = createStore(t);
   assert.equal(await store.recall(), undefined);
-  // All these saves come while the first of them is being written. Only the last save of all counts.
+  // All further saves come while the first run is being written. Only the last run, SAVED, stays in the file.
   for (let second = 0; second < 50; second++)
     store.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: second * 1000 } });
   store.save(SAVED);
@@ -59,7 +59,7 @@ test('a run is read back as it was saved, and only the owner can read its file',
   assert.ok(problems.every((problem) => problem === undefined));
 });
 
-test('a run that is only queued is read back as queued, whether its unit had run before or not', () => {
+test('a run whose start job is still queued is read back unchanged, whether or not its unit had run before', () => {
   for (const invocationBefore of ['', INVOCATION]) {
     const queued = {
       origin: 'systemd',
@@ -134,7 +134,7 @@ test('a path that cannot be written is reported, and a later attempt saves the n
   assert.equal(clock.timers, 0);
 });
 
-test('a file that does not hold a run is ignored', () => {
+test('a text without a valid run is ignored', () => {
   const good = savedText(SAVED);
   assert.deepEqual(withoutUndefined(parseSaved(good)), SAVED);
   const badTexts = {

@@ -1,5 +1,5 @@
-// Tests what becomes of a run: each row of the table in docs/upgrades.md, "Runs", and the orders in which
-// systemd's signals may come.
+// Tests when a run begins and ends, and whether it has succeeded (docs/upgrades.md, "Runs"). In some
+// rows, systemd's signals and replies come in an unusual order.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -12,15 +12,15 @@ import {
   type RunInput,
 } from '../../../src/actors/upgrade/run.js';
 
-/** Two invocations of the unit. */
+/** Two invocations of the upgrade unit. */
 const A = 'a'.repeat(32);
 const B = 'b'.repeat(32);
 /** 1970-01-01T00:16:40Z. */
 const NOW_MS = 1_000_000;
 
 const INVOCATIONS: Readonly<Record<string, string>> = { A, B, '-': '' };
-/** The words of a story (`follow`), and the change of the unit's facts that each word stands for. */
-const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
+/** Facts of the unit, by the word that stands for them in a story (`follow`). */
+const FACTS_BY_WORD: Readonly<Record<string, Partial<RunFacts>>> = {
   job1: { job: '/job/1' },
   job2: { job: '/job/2' },
   bad: { result: 'exit-code' },
@@ -32,15 +32,15 @@ const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
   'at-7-s': { startedMs: 7_000 },
 };
 
-/** The facts of the unit. `text` is its state, its invocation (`-` for none), and any of `WORDS`. */
+/** Returns the unit's facts. `text` has state, invocation (`-` for none), and keys of `FACTS_BY_WORD`. */
 function factsOf(text: string): RunFacts {
   const [activeState = '', invocationName = '', ...words] = text.split(' ');
-  const changes = words.map((word) => WORDS[word] ?? assert.fail(`no such word: ${word}`));
+  const facts = words.map((word) => FACTS_BY_WORD[word] ?? assert.fail(`no such word: ${word}`));
   const invocation = INVOCATIONS[invocationName] ?? assert.fail(`no such invocation: ${text}`);
-  return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation }, ...changes);
+  return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation }, ...facts);
 }
 
-/** systemd has accepted a start. `begunBefore` is 0, because no run had begun before the call. */
+/** systemd has accepted a call of StartUnit. `begunBefore` is 0, because no run had begun before the call. */
 const accepted = { kind: 'accepted', begunBefore: 0, invocationBefore: '', job: '/job/1' } as const;
 const begin = { kind: 'line', content: { event: 'begin', total: 1 }, isLeftover: false } as const;
 const end = { kind: 'line', isLeftover: false } as const;
@@ -51,14 +51,14 @@ const progress: RunInput & { readonly kind: 'line' } = {
 };
 
 /**
- * Inputs by name. `over B`: B was the last invocation of the unit before the start. `over its end`: the
+ * Inputs by name. `after B`: B was the last invocation of the unit before the start. `after its end`: the
  * start job had ended before systemd's reply came. A leftover line may belong to a systemd run that is over.
  */
 const INPUTS: Readonly<Record<string, RunInput>> = {
   accepted,
-  'accepted over B': { ...accepted, invocationBefore: B },
-  'accepted over its end': { ...accepted, jobResult: 'done' },
-  'accepted over B and its end': { ...accepted, invocationBefore: B, jobResult: 'done' },
+  'accepted after B': { ...accepted, invocationBefore: B },
+  'accepted after its end': { ...accepted, jobResult: 'done' },
+  'accepted after B and its end': { ...accepted, invocationBefore: B, jobResult: 'done' },
   begin,
   progress,
   'end well': { ...end, content: { event: 'end', success: true } },
@@ -69,9 +69,10 @@ const INPUTS: Readonly<Record<string, RunInput>> = {
 };
 
 /**
- * `text` is a key of `INPUTS`, or the end of a job (`job1 done`), or facts of the unit (`active A`). Facts
- * alone are a signal. After the word `read` they are a reading. `elsewhere` is a reading from another
- * manager, and `stopped` a reading of a unit that somebody has stopped.
+ * `text` is a key of `INPUTS`, the end of a job (`job1 done`), or facts of the unit (`active A`). A signal
+ * brings such facts. In `read active A`, a reading brings the facts, after signals may have been missed. Two
+ * other words may stand in place of `read`. `elsewhere`: the reading is from another manager. `stopped`:
+ * somebody had stopped the unit before the reading.
  */
 function inputOf(text: string): RunInput {
   const namedInput = INPUTS[text];
@@ -88,7 +89,7 @@ function inputOf(text: string): RunInput {
   return { kind: 'facts-after-gap', facts: factsOf(rest.join(' ')), ...circumstances };
 }
 
-/** `story` is inputs, separated by semicolons. */
+/** Returns the run after all inputs of `story`. A semicolon separates two inputs. */
 function follow(from: Run, story: string): Run {
   let run = from;
   for (const text of story.split('; ')) run = nextRun(run, inputOf(text), NOW_MS);
@@ -97,24 +98,25 @@ function follow(from: Run, story: string): Run {
 
 const idle = initialRun();
 const failed = initialRun({ state: 'failed', invocation: B, origin: 'systemd' });
+/** A systemd run is a run of the unit. A socket run began with a line at the progress socket. */
 const running = follow(idle, 'accepted; activating A job1');
 const socketRun = follow(idle, 'begin');
 
-type Row = readonly [what: string, from: Run, story: string, expected: string];
+type Row = readonly [title: string, from: Run, story: string, expected: string];
 
-/** `expected` is state and origin, or 'same' if the published run must not change. */
+/** `expected` is the run's state and origin, or 'same' if the published run must not change. */
 function testRows(name: string, rows: readonly Row[]): void {
   describe(name, () => {
-    for (const [what, from, story, expected] of rows) {
-      test(what, () => {
+    for (const [title, from, story, expected] of rows) {
+      test(title, () => {
         const followed = follow(from, story);
-        // The keeper reads the unit of a doubtful run again (run-keeper.ts). By then the unit has no job.
+        // If a run is doubtful, RunKeeper reads the unit again (run-keeper.ts). By then the unit has no job.
         const confirmation = { kind: 'facts-after-doubt', facts: { ...followed.facts, job: '' } } as const;
         const run = followed.isDoubtful ? nextRun(followed, confirmation, NOW_MS) : followed;
         if (expected === 'same') assert.deepEqual(publishedRun(run), publishedRun(from));
         else assert.equal(`${run.state} ${run.origin ?? '-'}`, expected);
-        const ranMeanwhile = from.state === 'running' || run.begunRuns > from.begunRuns;
-        const hasEnded = ranMeanwhile && run.state !== 'running';
+        const ranDuringStory = from.state === 'running' || run.begunRuns > from.begunRuns;
+        const hasEnded = ranDuringStory && run.state !== 'running';
         assert.equal(run.finishedMs, hasEnded ? NOW_MS : undefined);
       });
     }
@@ -128,30 +130,30 @@ const BAD = 'failed systemd';
 const NOT_RUNNING = [idle, failed];
 testRows('the table of runs', [
   ...NOT_RUNNING.flatMap((from): Row[] => [
-    [`${from.state}: the trigger succeeds`, from, 'accepted', GOES],
+    [`${from.state}: systemd accepts a call of StartUnit`, from, 'accepted', GOES],
     [`${from.state}: somebody else starts the unit`, from, 'activating A', GOES],
-    [`${from.state}: a begin line`, from, 'begin', 'running socket'],
-    [`${from.state}: a progress line`, from, 'progress', 'running socket'],
-    [`${from.state}: an end line`, from, 'end well', 'same'],
-    [`${from.state}: a line of a finished systemd run's connection`, from, 'leftover progress', 'same'],
+    [`${from.state}: a begin line begins a run`, from, 'begin', 'running socket'],
+    [`${from.state}: a progress line begins a run`, from, 'progress', 'running socket'],
+    [`${from.state}: an end line begins no run`, from, 'end well', 'same'],
+    [`${from.state}: a late line of a finished run begins no run`, from, 'leftover progress', 'same'],
   ]),
-  ['running: the job is done, the result success', running, 'inactive A job1; job1 done', WELL],
-  ['running: the result is no success', running, 'failed A bad job1; job1 failed', BAD],
-  ['running: success, though the script reported failure', running, 'end badly; inactive A; job1 done', WELL],
-  ['running: an end line decides nothing', running, 'end well', 'same'],
-  ['socket: end with success', socketRun, 'end well', 'idle socket'],
-  ['socket: end with failure', socketRun, 'end badly', 'failed socket'],
-  ['socket: silence', socketRun, 'silence', 'failed socket'],
-  ['systemd: silence decides nothing', running, 'silence', 'same'],
+  ['systemd run: the job is done and the result is success', running, 'inactive A job1; job1 done', WELL],
+  ['systemd run: the result is no success', running, 'failed A bad job1; job1 failed', BAD],
+  ['systemd run: a reported failure decides nothing', running, 'end badly; inactive A; job1 done', WELL],
+  ['systemd run: a reported success decides nothing', running, 'end well', 'same'],
+  ['socket run: an end line reports success', socketRun, 'end well', 'idle socket'],
+  ['socket run: an end line reports failure', socketRun, 'end badly', 'failed socket'],
+  ['socket run: silence is a failure', socketRun, 'silence', 'failed socket'],
+  ['systemd run: silence decides nothing', running, 'silence', 'same'],
   ["the daemon's start: the unit is activating", idle, 'read activating A', GOES],
-  ["the daemon's start: the unit is active, no oneshot", idle, 'read active A running', GOES],
+  ["the daemon's start: the unit is active, and is no oneshot", idle, 'read active A running', GOES],
   ["the daemon's start: a oneshot has exited and stays active", idle, 'read active A exited', 'same'],
-  ["the daemon's start: the unit rests", failed, 'read failed B bad', 'same'],
+  ["the daemon's start: the unit is at rest", failed, 'read failed B bad', 'same'],
 ]);
 
-const record = { state: 'running', origin: 'systemd', invocation: A, startedMs: 5000 } as const;
-const saved = initialRun(record);
-const ofJob1 = initialRun({ ...record, startJob: '/job/1' });
+const savedFields = { state: 'running', origin: 'systemd', invocation: A, startedMs: 5000 } as const;
+const saved = initialRun(savedFields);
+const savedWithJob1 = initialRun({ ...savedFields, startJob: '/job/1' });
 
 testRows('a run that was going on when the daemon ended', [
   ['goes on', saved, 'read activating A', 'same'],
@@ -161,26 +163,26 @@ testRows('a run that was going on when the daemon ended', [
   ['was stopped, and ended with status 0', saved, 'stopped inactive A', BAD],
   ['has an unknown result, because its unit was unloaded', saved, 'read inactive -', BAD],
   ['was cut off by a reboot', saved, 'elsewhere inactive -', BAD],
-  ['was followed by another that failed', saved, 'read failed B bad', BAD],
-  ['was started again by systemd itself', saved, 'read activating B again', 'same'],
-  ['was started again by systemd itself, and ended well', saved, 'read active B exited again', WELL],
+  ['was followed by another run, which failed', saved, 'read failed B bad', BAD],
+  ['goes on in another try, which systemd began by itself', saved, 'read activating B again', 'same'],
+  ['has ended well in another try, which systemd began by itself', saved, 'read active B exited again', WELL],
   ['is just being stopped, and ends with status 0', saved, 'read deactivating A job2; inactive A', BAD],
-  ['is still queued', saved, 'read inactive - job1', 'same'],
+  ['goes on while a job of its unit is queued', saved, 'read inactive - job1', 'same'],
   [
     'has failed because its own job has failed',
-    ofJob1,
+    savedWithJob1,
     'read activating A job1; job1 timeout; inactive A',
     BAD,
   ],
   [
     'has ended well, although another job failed',
-    ofJob1,
+    savedWithJob1,
     'read activating A job2; job2 failed; inactive A',
     WELL,
   ],
 ]);
 
-test('a run that was going on keeps its start, and another run has its own start', () => {
+test('a run that outlives the daemon keeps its start time, and another run has its own start time', () => {
   assert.equal(follow(saved, 'read activating A at-7-s').startedMs, 5000);
   const next = follow(saved, 'read activating B at-7-s');
   assert.deepEqual([next.invocation, next.startedMs, next.begunRuns], [B, 7000, 1]);
@@ -188,27 +190,27 @@ test('a run that was going on keeps its start, and another run has its own start
   assert.equal(follow(idle, 'read activating A at-7-s').startedMs, 7000);
 });
 
-const queued = { state: 'running', origin: 'systemd', startedMs: 5000 } as const;
-const acceptedOverNone = initialRun({ ...queued, invocationBefore: '' });
-const acceptedOverB = initialRun({ ...queued, invocationBefore: B });
+const withoutInvocation = { state: 'running', origin: 'systemd', startedMs: 5000 } as const;
+const acceptedAfterNone = initialRun({ ...withoutInvocation, invocationBefore: '' });
+const acceptedAfterB = initialRun({ ...withoutInvocation, invocationBefore: B });
 
-testRows('a run of which only the acceptance was known when the daemon ended', [
-  ['goes on while the invocation before it stops', acceptedOverB, 'read deactivating B', 'same'],
-  ['has ended well, and its unit has stayed active', acceptedOverNone, 'read active A exited', WELL],
-  ['has failed if its unit, which is still loaded, was reset', acceptedOverB, 'read inactive A reset', BAD],
-  ['has failed if only the invocation before it ran', acceptedOverB, 'read active B exited', BAD],
-  ['has failed if no invocation of the unit is known', initialRun(queued), 'read inactive -', BAD],
+testRows('a run that had no known invocation when the daemon ended', [
+  ['goes on while the earlier invocation stops', acceptedAfterB, 'read deactivating B', 'same'],
+  ['has ended well, and its unit has stayed active', acceptedAfterNone, 'read active A exited', WELL],
+  ['has failed if its unit, which is still loaded, was reset', acceptedAfterB, 'read inactive A reset', BAD],
+  ['has failed if only the earlier invocation ran', acceptedAfterB, 'read active B exited', BAD],
+  ['has failed if no invocation of the unit is known', initialRun(withoutInvocation), 'read inactive -', BAD],
 ]);
 
-test('a run that was only accepted gets the invocation that is found later', () => {
-  const ended = follow(acceptedOverNone, 'read active A exited');
+test('a run without a known invocation gets the invocation that a later reading finds', () => {
+  const ended = follow(acceptedAfterNone, 'read active A exited');
   assert.deepEqual([ended.invocation, ended.invocationBefore], [A, undefined]);
   // The unit has exited, but has stayed active (RemainAfterExit=). Its later stop is not a run.
   assert.equal(follow(ended, 'deactivating A').state, 'idle');
 });
 
 /** A run whose unit has exited, but has stayed active (RemainAfterExit=). */
-const remained = initialRun({ state: 'idle', invocation: A });
+const exitedRun = initialRun({ state: 'idle', invocation: A });
 /**
  * Parts of stories. `START`: a oneshot unit starts. `SERVICE`: a start is accepted, and the service runs.
  * `REMAINS`: a reading finds a unit that has exited, and then the unit gets a job. `RELOAD`: after the start
@@ -222,10 +224,10 @@ const RELOAD = 'job1 done; active A running job2; job2 failed; active A running;
 const PASSING_STATES = ['deactivating', 'reloading'];
 
 testRows('signals and replies of systemd come in any order', [
-  ['the reply comes last, the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
+  ['the reply comes after the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
   ["the unit's condition is false, so its job ends without an invocation", idle, 'accepted; job1 done', BAD],
-  ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],
-  ['a service runs on after its start job', idle, `${SERVICE}; active A running`, GOES],
+  ['a oneshot goes on while it has a job', idle, `accepted; ${START}; inactive A job1`, GOES],
+  ['a service goes on after its start job has ended', idle, `${SERVICE}; active A running`, GOES],
   ['a service is stopped', idle, `${SERVICE}; deactivating A job2; inactive A job2; job2 done`, BAD],
   [
     'a start is queued while a service waits for its next try, which goes well',
@@ -246,28 +248,28 @@ testRows('signals and replies of systemd come in any order', [
     WELL,
   ],
   ['the invocation is known before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
-  ['a condition is false, and the reply comes last', idle, 'accepted over its end', BAD],
-  ['a condition is false after a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],
-  ['no signal comes while the quick unit works', failed, 'inactive A; accepted over B and its end', WELL],
-  ['the job times out, the unit works on', running, 'job1 timeout; activating A', GOES],
+  ['a condition is false, and the reply comes last', idle, 'accepted after its end', BAD],
+  ['a condition is false after a reset', failed, 'inactive B reset; accepted after B; job1 done', BAD],
+  ['no signal comes while a quick unit works', failed, 'inactive A; accepted after B and its end', WELL],
+  ['the job times out, but the unit works on', running, 'job1 timeout; activating A', GOES],
   ['the job times out, and the unit ends', running, 'job1 timeout; inactive A', BAD],
   ["somebody else's job times out", idle, 'activating A job1; job1 timeout; inactive A', BAD],
   ['a restart of the failed unit is a run of its own', failed, 'failed B; activating A', GOES],
   ['somebody else restarts the unit', running, 'inactive B job1; activating B job1', GOES],
   ['somebody else restarts the unit, which ends at once', running, 'inactive B', BAD],
-  ['a stop of a unit that has exited, but stayed active, is no run', remained, 'deactivating A', 'same'],
+  ['a stop of a unit that has exited, but stayed active, is no run', exitedRun, 'deactivating A', 'same'],
   ...PASSING_STATES.flatMap((state): Row[] => [
     [`${state}: an exited unit begins no run`, idle, `${REMAINS}; ${state} A job1; ${state} A`, 'same'],
-    [`${state}: this state at the daemon's start is no run`, idle, `read ${state} A; ${state} A`, 'same'],
+    [`${state}: this state at the daemon's start begins no run`, idle, `read ${state} A; ${state} A`, 'same'],
   ]),
-  ['others start a run, a reload fails, the run ends well', idle, `active A running job1; ${RELOAD}`, WELL],
+  ['a reload fails in a run that somebody else has started', idle, `active A running job1; ${RELOAD}`, WELL],
   ['a run goes on while its unit has a job', idle, `${SERVICE}; inactive A job2; job3 canceled`, GOES],
-  ['the unit starts during a run of the socket', socketRun, 'activating A', GOES],
-  ['a line begins no run if the unit works', { ...idle, facts: factsOf('activating -') }, 'begin', 'same'],
-  ['a second begin begins nothing', socketRun, 'begin', 'same'],
+  ['the unit starts during a socket run', socketRun, 'activating A', GOES],
+  ['the unit is at work: a line begins no run', { ...idle, facts: factsOf('activating -') }, 'begin', 'same'],
+  ['a second begin line begins no run', socketRun, 'begin', 'same'],
 ]);
 
-/** The observed order: first the failure and the end of the job, and only then the wait for the next try. */
+/** systemd sends the failure and the end of the job before the wait for the next try (observed). */
 const FAILS = 'failed A bad job1; job1 failed';
 const WAITS = `${FAILS}; activating A bad waits`;
 const NEXT_TRY = `${WAITS}; activating A bad waits job1; inactive B job1 again; activating B job1 again`;
@@ -276,7 +278,7 @@ const NEXT_TRY_WITHOUT_JOB = `${WAITS}; activating B again; job1 failed; inactiv
 const NEXT_TRY_OF_JOB2 = `${WAITS}; activating B job2 again`;
 
 testRows('a unit that systemd starts again by itself', [
-  ['is still running with its next try', running, NEXT_TRY, 'same'],
+  ['continues the same run with its next try', running, NEXT_TRY, 'same'],
   [
     'has ended well when its last try has ended well',
     running,
@@ -296,11 +298,11 @@ testRows('a unit that systemd starts again by itself', [
     NEXT_TRY_WITHOUT_JOB,
     WELL,
   ],
-  ['begins a run if the daemon first finds it while it waits', idle, 'activating A bad waits', GOES],
-  ['is another run when somebody else starts it', running, `${WAITS}; activating B job1`, GOES],
+  ['begins a run if it waits when the daemon first finds it', idle, 'activating A bad waits', GOES],
+  ['begins another run when somebody else starts it', running, `${WAITS}; activating B job1`, GOES],
 ]);
 
-test('a run that systemd tries several times is one run, and a failure counts only when it is confirmed', () => {
+test('all tries of a unit are one run, and a failure counts only when another reading confirms it', () => {
   const doubtful = follow(running, FAILS);
   assert.deepEqual([doubtful.state, doubtful.isDoubtful], ['running', true]);
   const afterReading = nextRun(
@@ -327,7 +329,7 @@ test('a run has a percentage from 0 to 100, even if a progress line has another 
   );
 });
 
-test('a run is published with its times in UTC and in whole seconds, and keeps its start after its end', () => {
+test('a run is published with UTC times in whole seconds, and keeps its start time after its end', () => {
   const published = (run: Run): unknown => JSON.parse(JSON.stringify(publishedRun(run)));
   const startedAt = '1970-01-01T00:16:40Z';
   assert.deepEqual(published(idle), { state: 'idle' });

@@ -1,5 +1,5 @@
-// Tests how the check unit and the upgrade unit are started and followed. The scripted manager causes
-// situations that a real systemd cannot be made to cause.
+// Tests how the check unit and the upgrade unit are started and followed. A scripted manager replaces
+// systemd, and causes situations that a real systemd cannot be made to cause.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -38,9 +38,9 @@ async function startUnits(t: TestContext) {
   const settings = { enabled: true, progressSocket: '/s', stateFile: '/f', ...names };
   const recorder = new CheckRecorder();
   const publisher = new UpgradePublisher(settings, recorder, clock);
-  const states: string[] = [];
+  const runStates: string[] = [];
   const owner = {
-    changed: ({ state }: { readonly state: string }) => states.push(state),
+    changed: ({ state }: { readonly state: string }) => runStates.push(state),
     save: () => undefined,
     readUnit: () => units.readUpgradeUnit(),
   };
@@ -64,13 +64,13 @@ async function startUnits(t: TestContext) {
   }
   await manager.up();
   await settle();
-  states.length = 0;
+  runStates.length = 0;
   recorder.checkStates.length = 0;
-  return { manager, units, states, recorder, clock };
+  return { manager, units, runStates, recorder, clock };
 }
 
-test('a run is not forgotten if systemd unloads the unit before answering the start', async (t) => {
-  const { manager, units, states } = await startUnits(t);
+test('a run is not lost if systemd unloads the unit before systemd answers the start', async (t) => {
+  const { manager, units, runStates } = await startUnits(t);
   // An effect of a method is what systemd does between the call and its answer.
   manager.effects.set('StartUnit', () => {
     const working = { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION };
@@ -81,7 +81,7 @@ test('a run is not forgotten if systemd unloads the unit before answering the st
   });
 
   assert.deepEqual(await units.startUpgrade(), { ok: true, value: { job: JOB_PATH, jobResult: 'done' } });
-  assert.deepEqual([...new Set(states)], ['running', 'idle']);
+  assert.deepEqual([...new Set(runStates)], ['running', 'idle']);
 });
 
 const STARTS = [
@@ -95,7 +95,8 @@ for (const { title, unit, start } of STARTS) {
     // The unit has run, and was then unloaded.
     manager.sendChange(unit, { ...AT_REST, InvocationID: INVOCATION });
     manager.sendUnitRemoved(unit);
-    // systemd checks the condition during the start. The result of the job is `done` all the same.
+    // systemd checks the condition during the start. The result of the job is `done` even if the condition is
+    // not met.
     manager.effects.set('StartUnit', () => {
       manager.sendChange(unit, { ...AT_REST, ConditionResult: false });
       manager.sendJobRemoved(JOB_PATH, unit, 'done');
@@ -106,7 +107,7 @@ for (const { title, unit, start } of STARTS) {
     assert.match(answer.error.detail, /a condition of the unit is not met/);
   });
 
-  test(`${title} is refused if a unit that its unit requires has failed`, async (t) => {
+  test(`${title} is refused if its unit requires another unit, which fails`, async (t) => {
     const { manager, units } = await startUnits(t);
     manager.effects.set('StartUnit', () => manager.sendJobRemoved(JOB_PATH, unit, 'dependency'));
 
@@ -142,7 +143,7 @@ test('a check is accepted at once while its unit is at work, although the start 
   assert.ok((await units.startCheck()).ok);
 });
 
-test('a check unit that has exited, but has stayed active, is restarted, because StartUnit has no effect on it', async (t) => {
+test('a check restarts its unit if the unit has exited, but has stayed active, because StartUnit would do nothing', async (t) => {
   const { manager, units } = await startUnits(t);
   const exited = { ActiveState: 'active', SubState: 'exited' };
   manager.effects.set('StartUnit', () =>
@@ -151,11 +152,11 @@ test('a check unit that has exited, but has stayed active, is restarted, because
   manager.effects.set('RestartUnit', () =>
     manager.sendChange(CHECK_UNIT, { ...exited, InvocationID: NEXT_INVOCATION }),
   );
-  const answer = { ok: true, value: { job: JOB_PATH } };
-  assert.deepEqual(await units.startCheck(), answer);
+  const expected = { ok: true, value: { job: JOB_PATH } };
+  assert.deepEqual(await units.startCheck(), expected);
   assert.equal(manager.takeCallCount('StartUnit'), 1);
 
-  assert.deepEqual(await units.startCheck(), answer);
+  assert.deepEqual(await units.startCheck(), expected);
   assert.deepEqual(manager.calls, ['RestartUnit']);
 });
 

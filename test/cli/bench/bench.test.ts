@@ -1,5 +1,5 @@
-// Tests the command line of `tonearm bench`, the report that it makes of its measurements, and the list with
-// which it times the codec.
+// Tests the command line of `tonearm bench`, the report of the measurements, and the sample list that the
+// bench decodes and encodes.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -47,29 +47,34 @@ testRefused(['--seconds'], '--seconds');
 testRefused(['--volume'], "'--volume'");
 testRefused(['now'], "'now'");
 
-test('bench --help fits a terminal', () => {
+test('bench --help names every option, and fits a terminal', () => {
   const request = parseBench(['--json', '--help']);
   assert.ok(request.do === 'help');
   for (const option of ['--seconds', '--json']) assert.ok(request.text.includes(option), option);
   for (const line of request.text.split('\n')) assert.ok(line.length <= 80, line);
 });
 
-/** A stream takes 40 us to decode and encode. The estimate is for 0.1 s, so it is 2500 streams. */
-const CODEC = { memory_mb: 61.239, decode_us_per_stream: 30, encode_us_per_stream: 10 };
 /**
- * A change takes 2 ms, so half a core carries 250 changes a second. At ten changes a second, half a core has
- * 50 ms for each. The other 48 ms are for listeners, of which each takes 0.01 ms.
+ * The bench measures these figures even without a sound server. Decoding and encoding take 40 µs per stream,
+ * so the estimate for 0.1 s is 2500 streams.
+ */
+const FIGURES_WITHOUT_SERVER = { memory_mb: 61.239, decode_us_per_stream: 30, encode_us_per_stream: 10 };
+/**
+ * With one listener, a change takes 2 ms, so half a core carries 250 changes a second. At ten changes a
+ * second, half a core has 50 ms for each change. The remaining 48 ms are enough for 4800 further listeners,
+ * because each of them takes 0.01 ms.
  */
 const FIGURES = {
-  ...CODEC,
+  ...FIGURES_WITHOUT_SERVER,
   round_trip_ms_p50: 2,
   cpu_ms_per_change: 2,
   cpu_ms_per_change_crowded: 2 + reports.LISTENERS_ADDED * 0.01,
 };
 const SECONDS = 10;
-const report = (figures: reports.Figures, missing = '') => reports.makeReport({ figures, missing }, SECONDS);
+const reportOf = (figures: reports.Figures, missing = '') =>
+  reports.makeReport({ figures, missing }, SECONDS);
 
-test('a quantile is one of the values, or NaN without values', () => {
+test('a quantile is one of the values, or NaN if there are no values', () => {
   assert.deepEqual(
     [reports.quantile([90, 30, 20], 0.5), reports.quantile([9, 8, 7], 0.99), reports.quantile([], 0.5)],
     [30, 9, NaN],
@@ -77,10 +82,13 @@ test('a quantile is one of the values, or NaN without values', () => {
 });
 
 test('the estimate follows from the figures', () => {
-  const made = reports.makeReport({ figures: FIGURES, server: 'pulseaudio, 16.1' }, SECONDS);
-  assert.deepEqual([made.server, made.missing, made.figures.memory_mb], ['pulseaudio, 16.1', null, 61.2]);
-  assert.deepEqual(made.estimate, { changes_per_second: 250, listeners: 4800, streams: 2500 });
-  const text = reports.reportTable(made);
+  const report = reports.makeReport({ figures: FIGURES, server: 'pulseaudio, 16.1' }, SECONDS);
+  assert.deepEqual(
+    [report.server, report.missing, report.figures.memory_mb],
+    ['pulseaudio, 16.1', null, 61.2],
+  );
+  assert.deepEqual(report.estimate, { changes_per_second: 250, listeners: 4800, streams: 2500 });
+  const text = reports.reportTable(report);
   assert.match(text, /^a request to the sound server, median +2 ms$/m);
   assert.match(text, /estimate.*\nhalf of a core .* 250 changes .*\n.* 4800 listeners .*\n.* 2500 streams /);
 });
@@ -98,23 +106,23 @@ for (const { reason, aloneMs, crowdedMs, listeners } of [
 ]) {
   test(`the estimate of listeners is ${listeners} if ${reason}`, () => {
     const figures = { cpu_ms_per_change: aloneMs, cpu_ms_per_change_crowded: crowdedMs };
-    assert.equal(report(figures).estimate.listeners, listeners);
+    assert.equal(reportOf(figures).estimate.listeners, listeners);
   });
 }
 
-test('a figure that could not be measured is null, a dash, and not in the estimate', () => {
-  const made = report(CODEC, 'nobody is there');
-  assert.deepEqual([made.server, made.missing], [null, 'nobody is there']);
-  const { figures, estimate } = JSON.parse(JSON.stringify(made));
+test('a figure that could not be measured is null in JSON and a dash in the table, and no estimate is made from it', () => {
+  const report = reportOf(FIGURES_WITHOUT_SERVER, 'nobody is there');
+  assert.deepEqual([report.server, report.missing], [null, 'nobody is there']);
+  const { figures, estimate } = JSON.parse(JSON.stringify(report));
   assert.equal(figures.round_trip_ms_p50, null);
   assert.deepEqual(estimate, { changes_per_second: null, listeners: null, streams: 2500 });
-  const text = reports.reportTable(made);
+  const text = reports.reportTable(report);
   assert.match(text, /some figures could not be measured: nobody is there/);
   assert.match(text, /^a request to the sound server, median +-$/m);
   assert.doesNotMatch(text, /null|NaN|half of a core/);
 });
 
-test('the sample list is decoded whole, and encoded as clients see it', () => {
+test('the sample list is decoded completely, and encoded as the records that clients receive', () => {
   const { streams, decode, encode } = sampleWork();
   const list = decode();
   assert.equal(list.length, streams);

@@ -1,5 +1,6 @@
-// Every operation has a command of `tonearm ctl`. The words of a line become the request that the table of
-// operations asks for. A wrong line is refused with the operation, the field and the problem.
+// Tests that every operation has a command of `tonearm ctl`, that a command line becomes the request that the
+// table of operations describes, and that a wrong line is refused with the reason. Also tests the help, the
+// choice of events, and the exit statuses.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,14 +14,14 @@ import { PROBLEMS } from '../../../src/gateway/problem.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { BODIES } from '../../../src/protocol/actor/schemas.js';
 
-/** The call that a line means. Blanks separate the words of the line. */
-function callOf(line: string) {
+/** The parsed request of a line that calls an operation. Blanks separate the words of the line. */
+function requestOf(line: string) {
   const request = parseCtl(line.split(' '));
   if (request.do !== 'call') return assert.fail(`${line}: ${JSON.stringify(request)}`);
   return request;
 }
 
-/** A word that the schema of the field accepts. A number is not negative. */
+/** A word that the schema of the field accepts. If the word is a number, it is not negative. */
 function wordFor({ type, values, minimum = 0, name }: CommandField): string {
   if (values !== undefined) return values[0] ?? '';
   if (type === 'boolean') return 'on';
@@ -31,19 +32,19 @@ function wordFor({ type, values, minimum = 0, name }: CommandField): string {
 }
 
 /**
- * A line with a word for each required field. With `hasAllFields` it also has a word for each optional
- * field. The fields of one list in `required` exclude each other, such as volume and delta. So the line has
- * a word only for the first field of the list.
+ * A line with a word for each parameter and each required field. If `hasAllFields` is true, the line also has
+ * a word for each optional field. If an inner list of `required` has several fields, such as volume and
+ * delta, a request has only one of these fields. So the line has a word only for the first of them.
  */
 function lineFor(name: string, { parameters, fields, required }: CtlCommand, hasAllFields: boolean): string {
-  const params = parameters.map(({ values = ['thing'] }) => values[0] ?? '');
+  const parameterWords = parameters.map(({ values = ['thing'] }) => values[0] ?? '');
   const requiredFields = required.flatMap(([firstName]) => {
     const firstField = fields.find((field) => field.name === firstName);
     return firstField ?? [];
   });
-  const optional = fields.filter((field) => !required.flat().includes(field.name));
-  const words = [...requiredFields, ...(hasAllFields ? optional : [])].map(wordFor);
-  return [name, ...params, ...words].join(' ');
+  const optionalFields = fields.filter((field) => !required.flat().includes(field.name));
+  const fieldWords = [...requiredFields, ...(hasAllFields ? optionalFields : [])].map(wordFor);
+  return [name, ...parameterWords, ...fieldWords].join(' ');
 }
 
 test('every operation has one command, and no command is called watch or completion', () => {
@@ -57,30 +58,32 @@ test('every operation has one command, and no command is called watch or complet
 });
 
 for (const [name, command] of Object.entries(COMMANDS)) {
-  // A bound of ten or more digits only keeps a number exact (`EXACT_INTEGERS` in schemas.ts).
+  // Bounds of ten or more digits exclude only numbers that JavaScript would round (`EXACT_INTEGERS` in
+  // schemas.ts).
   test(`the help of ${name} names no bound of ten or more digits`, () =>
     assert.doesNotMatch(commandHelp(name, command), /\d{10}/));
 
   for (const hasAllFields of [false, true]) {
     const line = lineFor(name, command, hasAllFields);
     test(`tonearm ctl ${line}${hasAllFields ? ', with all fields,' : ''} makes the request that the table of operations describes`, () => {
-      const { command: found, call } = callOf(line);
-      const operation = OPERATIONS[found.operation];
-      assert.equal(found, command);
+      const { command: parsedCommand, call } = requestOf(line);
+      const operation = OPERATIONS[parsedCommand.operation];
+      assert.equal(parsedCommand, command);
       assert.deepEqual(
         Object.keys(call.params),
         [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter),
       );
       if (operation.method === 'GET' || operation.body === undefined) return;
-      if (call.body === undefined) assert.equal(operation.isBodyRequired, false, 'a body may be absent');
+      if (call.body === undefined)
+        assert.equal(operation.isBodyRequired, false, 'only an optional body may be absent');
       else assert.ok(Check(BODIES[operation.body], call.body), JSON.stringify(call.body));
     });
   }
 }
 
 /**
- * Lines, and the body of the request of each. A mute without a body is toggled. A time without a unit is in
- * the unit of its field: a position is in microseconds.
+ * Each line, and the body of its request. If a request for a mute has no body, the node toggles the mute. A
+ * time without a unit is in the unit of its field, such as microseconds for a position.
  */
 const BODIES_BY_LINE: readonly (readonly [line: string, body: unknown])[] = [
   ['output-volume kitchen 40%', { volume: 0.4 }],
@@ -120,10 +123,10 @@ const BODIES_BY_LINE: readonly (readonly [line: string, body: unknown])[] = [
 ];
 
 for (const [line, body] of BODIES_BY_LINE)
-  test(`tonearm ctl ${line} sends ${JSON.stringify(body)}`, () =>
-    assert.deepEqual(callOf(line).call.body, body));
+  test(`tonearm ctl ${line} sends ${body === undefined ? 'no body' : JSON.stringify(body)}`, () =>
+    assert.deepEqual(requestOf(line).call.body, body));
 
-const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
+const REFUSED_LINES: readonly (readonly [line: string, message: RegExp])[] = [
   ['', /an operation is missing; see tonearm ctl --help/],
   ['output-volum kitchen 1', /there is no operation "output-volum"; near it: output-volume/],
   ['volume 1', /near it: server-volume, output-volume, client-volume, input-volume/],
@@ -154,21 +157,21 @@ const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
   ['completion', /completion: it takes bash, zsh, fish/],
 ];
 
-for (const [line, message] of REFUSED)
+for (const [line, message] of REFUSED_LINES)
   test(`tonearm ctl ${line} is wrong usage`, () => {
     const request = parseCtl(line.split(' ').filter((word) => word !== ''));
     assert.ok(request.do === 'wrong', JSON.stringify(request));
     assert.match(request.message, message);
   });
 
-test('help for an unknown name is the list of operations, also for the name of a member that every object has', () => {
+test('the help for an unknown name is the general help, even if every object has a member of this name', () => {
   const help = parseCtl(['--help']);
   assert.equal(help.do, 'print');
   for (const name of ['loudness', 'constructor', 'toString'])
     assert.deepEqual(parseCtl([name, '--help']), help);
 });
 
-test('events are chosen by name or by the beginning of their names, but levels only by name', () => {
+test('watch chooses an event by its name or the beginning of its name, but levels only by their whole name', () => {
   const typesOf = (line: string): unknown => {
     const request = parseCtl(line.split(' '));
     return request.do === 'watch' ? request.types : request;
@@ -184,7 +187,7 @@ test('events are chosen by name or by the beginning of their names, but levels o
   assert.deepEqual(typesOf('watch audio.level'), ['audio.level']);
 });
 
-test('problems of the node have the exit status of their kind', () => {
+test('the exit status follows from the code and the HTTP status of the problem', () => {
   const exitEntries = Object.entries(PROBLEMS).map(([code, { status, title }]) => {
     const type = `urn:tonearm:problem:${code}`;
     return [code, exitFor(new ProblemError({ type, title, status, detail: '' }))];

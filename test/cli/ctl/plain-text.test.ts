@@ -5,7 +5,10 @@ import { test } from 'node:test';
 import { plainLines } from '../../../src/cli/ctl/plain-text.js';
 import type { NetworkRecord, TracklistRecord } from '../../../src/protocol/actor/schemas.js';
 
-/** `extra` is a member of an upgrade. Its keys come from another program, so it may have any content. */
+/**
+ * Values of the member `extra` in the answer to `upgrade`, and the lines that are printed for each value.
+ * Another program writes `extra`, so `extra` may have any content.
+ */
 const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = [
   [{ packages: [{ name: 'mpd', size: 3 }] }, ['extra.packages:', '  name  size', '  mpd   3']],
   [{ constructor: [{ name: 'mpd' }] }, ['extra.constructor:', '  name', '  mpd']],
@@ -13,19 +16,20 @@ const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = 
     { packages: [{ name: 'mpd', needs: ['a', 'b'], of: { size: 3 } }] },
     ['extra.packages:', '  name  needs  of', '  mpd   a, b   {"size":3}'],
   ],
-  // Only the member `commands` of `network` has lines to type.
+  // This list is printed as a table. Only the list `commands` in the answer to `network` has lines that
+  // people type.
   [{ commands: [{ name: 'mpd' }] }, ['extra.commands:', '  name', '  mpd']],
   [{ packages: [null, { name: 'mpd' }] }, ['extra.packages: -, {"name":"mpd"}']],
   [{ packages: [] }, ['extra.packages: -']],
-  // A terminal would obey these control characters.
+  // A terminal would obey this control sequence, and clear its screen.
   [{ packages: [{ '\u001b[2J': 1 }] }, ['extra.packages:', '  \\u{1b}[2J', '  1']],
 ];
 
 for (const [extra, lines] of EXTRAS)
-  test(`the member extra of an upgrade is printed as lines if it is ${JSON.stringify(extra)}`, () =>
+  test(`the extra ${JSON.stringify(extra)} of an upgrade is printed as ${JSON.stringify(lines)}`, () =>
     assert.deepEqual(plainLines('upgrade', { extra }), lines));
 
-test('the answer of network groups the lines to type on a computer by sound server and use', () => {
+test('the answer to network is printed with a heading above each group of lines that people type', () => {
   const lines = ['curl -o c http://node/audio/cookie && chmod 600 c', 'PULSE_SERVER=tcp:node:4713 PROGRAM'];
   const commands: NetworkRecord['commands'] = [
     { for: 'pulseaudio', use: 'program', lines },
@@ -43,7 +47,7 @@ test('the answer of network groups the lines to type on a computer by sound serv
   ]);
 });
 
-test('the answer of tracklist has the title and the artist of each track, or else its address', () => {
+test('the answer to tracklist is printed with the artist and the title of each track, and with the address in place of a missing title', () => {
   const song = { 'xesam:title': 'Song', 'xesam:artist': 'Band', 'xesam:album': 'Album' };
   const tracklist: TracklistRecord = {
     can_edit_tracks: false,

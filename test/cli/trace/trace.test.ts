@@ -11,7 +11,7 @@ function testParsed(args: readonly string[], task: Partial<TraceTask>): void {
   });
 }
 
-/** The message is one line, which has `namedPart`, and names where to read more. */
+/** Expects a message of one line, which contains `namedPart` and refers to `--help`. */
 function testRefused(args: readonly string[], namedPart: string): void {
   test(`trace ${args.join(' ')} is refused`, () => {
     const request = parseTrace(args);
@@ -41,7 +41,7 @@ testRefused(['--'], 'a command must follow --');
 testRefused(['--', ''], 'a command must follow --');
 testRefused(['--seconds', '5'], "'--seconds'");
 
-test('trace --help names every option, and fits a terminal', () => {
+test('trace --help names every option and COMMAND, and fits a terminal', () => {
   const request = parseTrace(['--json', '--help', '--', 'x']);
   assert.ok(request.do === 'help');
   for (const option of ['--raw', '--data', '--json', '-- COMMAND'])
