@@ -9,9 +9,9 @@ const madeFolders = new Set<string>();
 const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
 
 /**
- * All folders are removed once more when the process ends, because a program may have made one again. A
- * test's hooks run in the order in which they were set, so a folder may be removed while the program that
- * uses it still runs.
+ * All folders are removed once more when the process ends. A test's hooks run in the order in which they
+ * were set. So a hook may remove a folder while a program still uses it, and that program may make the folder
+ * again.
  */
 process.on('exit', () => {
   for (const folder of madeFolders) remove(folder);

@@ -1,5 +1,5 @@
-// Tests how each event changes the client's state. Random histories of streams are tested by
-// gateway/events/storm.test.ts, whose consumers use this store.
+// Tests how each event changes the state in the client's store. gateway/events/storm.test.ts tests the same
+// store with random histories of streams.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -22,13 +22,13 @@ const bus_name = 'org.mpris.MediaPlayer2.a';
 const player = (position: number) => ({ bus_name, position, position_updated_at: 'then' });
 
 test('the store has a rule for every event of the stream except server.info', () => {
-  // client/connect.ts itself handles `server.info`.
+  // client/connect.ts handles `server.info`.
   const known = [...KNOWN_EVENTS, 'server.info'];
   for (const type of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) assert.ok(known.includes(type), type);
 });
 
 describe('an event', () => {
-  test('an event changes the default output only if it makes another output the default, or removes the default output', () => {
+  test('an event changes the default output if it makes another output the default or removes the default output, but not if it only adds an output', () => {
     const outputsWithDefault = (defaultId: number) =>
       [1, 2].map((id) => ({ ...record(id), default: id === defaultId }));
     const store = storeAfter(['audio.output.updated', outputsWithDefault(1)]);
@@ -43,7 +43,7 @@ describe('an event', () => {
     assert.equal(store.state.defaultOutput, undefined);
   });
 
-  test('an event that begins a scan removes the devices that the scan before it found', () => {
+  test('an event that begins a scan removes the devices that the previous scan has found', () => {
     const store = storeAfter(
       ['bluetooth.updated', { scanning: true }],
       ['bluetooth.discovered', { address: 'a', rssi: -60 }],
@@ -56,7 +56,7 @@ describe('an event', () => {
     assert.deepEqual(store.state.bluetooth, { scanning: true });
   });
 
-  test('an event that makes a known device unknown also removes the device from what the scan has found', () => {
+  test('an event that removes a device from the known devices removes the device from the discovered devices, too', () => {
     const store = storeAfter(
       ['bluetooth.updated', { scanning: true }],
       ['bluetooth.discovered', { address: 'a' }],
@@ -67,7 +67,7 @@ describe('an event', () => {
     assert.deepEqual([...store.state.discovered.keys()], ['b']);
   });
 
-  test('an event keeps the object of each slice in which it changes nothing', () => {
+  test('an event that changes nothing in a slice of the state keeps the object of this slice', () => {
     const store = storeAfter(
       ['audio.output.updated', [record(1), record(2)]],
       ['audio.level', { outputs: [{ id: 2, peak: [0.5] }] }],
@@ -75,7 +75,7 @@ describe('an event', () => {
       ['bluetooth.discovered', { address: 'a' }],
       ['bluetooth.updated', { scanning: false, known_devices: [{ address: 'b' }] }],
     );
-    // The next events remove a device that is not discovered, and an output without a level.
+    // These events are about an undiscovered device, an output without level, and a player without tracklist.
     const { levels, discovered, tracklists } = store.state;
     store.apply(eventOf('bluetooth.updated', { scanning: false, known_devices: [] }));
     store.apply(eventOf('audio.output.removed', [record(1)]));
@@ -92,7 +92,7 @@ describe('an event', () => {
     assert.deepEqual([...store.state.outputs.keys()], [1, 2]);
     assert.equal(store.state.outputs.get(2), outputs.get(2));
     assert.equal(store.state.clients, clients);
-    assert.deepEqual(outputs.get(1), record(1), 'the state from before is not changed');
+    assert.deepEqual(outputs.get(1), record(1), 'the state before the event is not modified');
   });
 
   test('an event of levels replaces the levels of all outputs, and the removal of an output removes its level', () => {
@@ -118,36 +118,36 @@ describe('an event', () => {
     assert.deepEqual([...store.state.inputLevels], []);
   });
 
-  test('an event that removes a player, or reports that it supports no tracklist, drops the tracklist of the player', () => {
+  test('an event that removes a player, or reports that the player supports no tracklist, removes the tracklist of the player', () => {
     const playerUpdated = (tracklist_supported: boolean) =>
       eventOf('player.updated', { data: { bus_name, tracklist_supported } });
-    const listUpdated = eventOf('player.tracklist.updated', { bus_name, tracks: [] });
+    const tracklistUpdated = eventOf('player.tracklist.updated', { bus_name, tracks: [] });
     const playerRemoved = eventOf('player.removed', { bus_name });
-    const steps: readonly { readonly event: NodeEvent; readonly lists: number }[] = [
-      { event: playerUpdated(true), lists: 0 },
-      { event: listUpdated, lists: 1 },
-      { event: playerUpdated(true), lists: 1 },
-      { event: playerUpdated(false), lists: 0 },
-      { event: playerUpdated(true), lists: 0 },
-      { event: listUpdated, lists: 1 },
-      { event: playerRemoved, lists: 0 },
+    const steps: readonly { readonly event: NodeEvent; readonly tracklistCount: number }[] = [
+      { event: playerUpdated(true), tracklistCount: 0 },
+      { event: tracklistUpdated, tracklistCount: 1 },
+      { event: playerUpdated(true), tracklistCount: 1 },
+      { event: playerUpdated(false), tracklistCount: 0 },
+      { event: playerUpdated(true), tracklistCount: 0 },
+      { event: tracklistUpdated, tracklistCount: 1 },
+      { event: playerRemoved, tracklistCount: 0 },
     ];
 
     const store = new Store(0);
-    for (const { event, lists } of steps) {
+    for (const { event, tracklistCount } of steps) {
       store.apply(event);
-      assert.equal(store.state.tracklists.size, lists, `after ${JSON.stringify(event)}`);
+      assert.equal(store.state.tracklists.size, tracklistCount, `after ${JSON.stringify(event)}`);
     }
   });
 
-  test('an event of positions changes a known player, and adds no other', () => {
+  test('an event of positions changes a known player, and adds no unknown player', () => {
     const positions = [bus_name, 'gone'].map((name) => ({ bus_name: name, position: 2, emitted_at: 0 }));
     const store = storeAfter(['player.added', { data: player(1) }], ['player.position', positions]);
     const expected = { bus_name, position: 2, position_updated_at: '1970-01-01T00:00:00.000Z' };
     assert.deepEqual([...store.state.players.values()], [expected]);
   });
 
-  test('a run has a percentage from 0 to 100, even if a progress line has another number', () => {
+  test('a run has a percentage from 0 to 100, even if an event of progress has a number outside this range', () => {
     const percentAfter = (percent: number): number | undefined => {
       const progress = { event: 'progress', percent, current: 1, step: '' };
       const store = storeAfter(['upgrade.info', { state: 'running' }], ['upgrade.progress', progress]);
@@ -156,7 +156,7 @@ describe('an event', () => {
     assert.deepEqual([-5, 0, 40, 100, 900].map(percentAfter), [0, 0, 40, 100, 100]);
   });
 
-  test('an event of an upgrade changes only its own part of the upgrade, and progress counts only during a run', () => {
+  test('an event of an upgrade changes only one part of the upgrade, and the store ignores progress outside a run', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
     const progress = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
     const store = storeAfter(
@@ -184,13 +184,13 @@ describe('an event', () => {
 
     store.apply({ type: 'upgrade.check', data: { state: 'running' } });
     assert.deepEqual(store.state.upgrade?.check, { state: 'running' });
-    // This event replaces the run, and its progress with it.
+    // This event replaces the run, so the progress of the run is gone, too.
     store.apply({ type: 'upgrade.info', data: { state: 'idle' } });
     const expected = { ...status, run: { state: 'idle' }, check: { state: 'running' }, ...abilities };
     assert.deepEqual(store.state.upgrade, expected);
   });
 
-  test('the detail `snapshot` of a mark is not kept in the state of its backend, but any other detail is', () => {
+  test('the store keeps the detail of a backend, but not the detail `snapshot` of a mark', () => {
     const { state } = storeAfter(
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['backend.updated', { backend: 'power', state: 'connecting', detail: 'no bus' }],
@@ -222,7 +222,7 @@ describe('an event', () => {
   ] as const;
   const emptySlicesOf = ({ state }: Store) => SLICES.filter((slice) => state[slice].size === 0);
 
-  test('an event of a removal removes the record that it identifies', () => {
+  test('an event of a removal removes the record that the event identifies', () => {
     // The client has another name when it is removed, but its id still identifies it.
     const store = storeAfter(
       ...ALL_KINDS,
@@ -245,7 +245,7 @@ describe('an event', () => {
     ]);
   });
 
-  test('an event of a later version changes nothing, under any name', () => {
+  test('an event of an unknown type changes nothing, even if every JavaScript object has a member with the name of the type', () => {
     for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {
       const store = storeAfter(['audio.output.updated', [record(1)]]);
       const before = store.state;
@@ -261,7 +261,7 @@ describe('the position of a player', () => {
   type Row = readonly [what: string, fields: object, laterMs: number, positionMicros: number | undefined];
   const rows: readonly Row[] = [
     ['extrapolated while the player plays', {}, 2500, 3_500_000],
-    ['extrapolated by its rate', { rate: 2 }, 1000, 3_000_000],
+    ['extrapolated at the rate of the player', { rate: 2 }, 1000, 3_000_000],
     ['no further than the end of its track', { metadata: { 'mpris:length': '1200000' } }, 5000, 1_200_000],
     ['not before the beginning of its track, even if the clocks differ', {}, -5000, 0],
     ['constant while the player is paused', { playback_status: 'Paused' }, 5000, 1_000_000],
@@ -269,8 +269,8 @@ describe('the position of a player', () => {
   ];
   for (const [what, fields, laterMs, positionMicros] of rows) {
     test(`the position of a player is ${what}`, () => {
-      const player = { ...playing, ...fields } as unknown as PlayerRecord;
-      assert.equal(positionOf(player, Date.parse(updatedAt) + laterMs), positionMicros);
+      const playerRecord = { ...playing, ...fields } as unknown as PlayerRecord;
+      assert.equal(positionOf(playerRecord, Date.parse(updatedAt) + laterMs), positionMicros);
     });
   }
 });

@@ -1,6 +1,6 @@
-// An EventSource for tests, over a real connection. It follows the standard. Unlike the EventSource of a
-// browser, it can also stop reading and break the connection. The test decides when it reconnects. It shares
-// no code with the daemon.
+// An EventSource for tests, over a real connection. It follows the HTML standard, and shares no code with the
+// daemon. Unlike the EventSource of a browser, it can stop reading and break the connection, and it
+// reconnects only when the test calls `reconnect`.
 
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -19,7 +19,7 @@ export class EventConsumer {
   #response: IncomingMessage;
   #parser: EventStreamParser;
   #ended = false;
-  readonly #watchers = new Set<() => void>();
+  readonly #checks = new Set<() => void>();
 
   private constructor(url: string, response: IncomingMessage) {
     this.#url = url;
@@ -48,14 +48,14 @@ export class EventConsumer {
 
   /**
    * Resolves as soon as `isFulfilled` returns true. `isFulfilled` is called at once, after every chunk, and
-   * when the connection ends. Rejects after `deadlineMs`: the error says that `expected` did not come, and
-   * has the last events.
+   * when the connection ends. Rejects if `isFulfilled` throws, or after `deadlineMs`. The error after
+   * `deadlineMs` says that `expected` did not come, and has the last events.
    */
   until(isFulfilled: (consumer: this) => boolean, expected = 'it', deadlineMs = DEADLINE_MS): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(deadline);
-        this.#watchers.delete(check);
+        this.#checks.delete(check);
       };
       const check = (): void => {
         try {
@@ -76,12 +76,12 @@ export class EventConsumer {
           ),
         );
       }, deadlineMs);
-      this.#watchers.add(check);
+      this.#checks.add(check);
       check();
     });
   }
 
-  /** Stops reading: the kernel's buffers fill, then the daemon's writes are refused. */
+  /** Stops reading. The kernel's buffers fill, and then the kernel takes no more data from the daemon. */
   pause(): void {
     this.#response.pause();
   }
@@ -91,8 +91,8 @@ export class EventConsumer {
   }
 
   /**
-   * Breaks the connection and reconnects as a browser does: to the same URL, with the last id if there is
-   * one.
+   * Breaks the connection and reconnects as a browser does: to the same URL, with the last event id if the
+   * consumer has one.
    */
   async reconnect(): Promise<void> {
     const lastEventId = this.#parser.lastEventId;
@@ -119,20 +119,20 @@ export class EventConsumer {
     response.on('data', (chunk: Buffer) => {
       if (!isCurrent()) return;
       if (isStream) for (const event of parser.read(chunk)) dispatch(event);
-      this.#callWatchers();
+      this.#runChecks();
     });
     // A broken connection reports an error, and then closes.
-    response.on('error', () => this.#callWatchers());
+    response.on('error', () => this.#runChecks());
     response.on('close', () => {
       if (!isCurrent()) return;
       this.#ended = true;
-      this.#callWatchers();
+      this.#runChecks();
     });
     return parser;
   }
 
-  #callWatchers(): void {
-    for (const watcher of [...this.#watchers]) watcher();
+  #runChecks(): void {
+    for (const check of [...this.#checks]) check();
   }
 }
 

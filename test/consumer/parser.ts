@@ -1,6 +1,6 @@
-// Parses an event stream that comes as bytes. The client's parser, which reads text, does most of this.
-// client/parser.test.ts shows that the client's parser follows the standard. The gateway, which writes the
-// stream, shares no code with these parsers.
+// Parses an event stream that comes as bytes. It decodes the bytes for the client's parser, which reads text.
+// client/parser.test.ts shows that the client's parser follows the HTML standard. The gateway, which writes
+// the stream, shares no code with these parsers.
 
 import { EventParser, type ParsedEvent } from '../../src/client/parser.js';
 
@@ -8,13 +8,13 @@ export interface DispatchedEvent extends ParsedEvent {
   readonly lastEventId: string;
 }
 
-/** One parser per connection: the end of a connection discards an incomplete event. */
+/** Each connection needs a new parser, because an incomplete event is discarded when its connection ends. */
 export class EventStreamParser extends EventParser {
   readonly #decoder = new TextDecoder();
 
   /**
-   * An event without an id has the last id before it. If there is none, it has the id with which the
-   * connection was opened.
+   * An event without an id has the last id that the stream has sent before. If the stream has sent no id
+   * before, the event has the id with which the connection was opened.
    */
   *read(bytes: Uint8Array): Generator<DispatchedEvent> {
     for (const event of this.feed(this.#decoder.decode(bytes, { stream: true })))
@@ -23,8 +23,8 @@ export class EventStreamParser extends EventParser {
 }
 
 /**
- * The events of a stream that came in pieces, and the pause and the id for a reconnection. The connection
- * was opened with the id `openedWith`.
+ * Parses a stream that came in pieces, on a connection that was opened with the id `openedWith`. Returns the
+ * events, the pause before a reconnection, and the id for a reconnection.
  */
 export function parsedByConsumer(pieces: readonly Uint8Array[], openedWith: string) {
   const parser = new EventStreamParser(openedWith);

@@ -1,6 +1,6 @@
-// The state of the node as a consumer of the event stream knows it, kept by the client's own store. The model
-// also demands that each event is known and possible after the events before it, and it records the actions.
-// Programs that identify records by name have a model of their own.
+// Two models of a consumer of the event stream. `StateModel` keeps the state of the node in the client's own
+// store, collects the actions, and demands that each event is known, and possible after the events before it.
+// `NameModel` is for programs that identify records by name.
 
 import assert from 'node:assert/strict';
 import type { NodeEvent } from '../../src/client/events.js';
@@ -11,8 +11,8 @@ const sortedObject = (records: ReadonlyMap<unknown, unknown>): object =>
   Object.fromEntries([...records].map(([key, record]) => [String(key), record] as const).sort());
 
 /**
- * A backend's mark empties these slices, because the consumer may have missed the removal of one of their
- * records. A slice that is one value, such as `bluetooth`, is replaced by the snapshot.
+ * A backend's mark empties these slices of the state, because the consumer may have missed the removal of
+ * one of their records. The snapshot itself replaces a slice that is one value, such as `bluetooth`.
  */
 const EMPTIED_BY_MARK: Readonly<Partial<Record<string, readonly (keyof NodeState)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
@@ -22,9 +22,9 @@ const EMPTIED_BY_MARK: Readonly<Partial<Record<string, readonly (keyof NodeState
 };
 
 export class StateModel {
-  /** `power.action` and `upgrade.progress`, as [type, data]. */
+  /** The events `power.action` and `upgrade.progress`, as [type, data]. */
   readonly actions: (readonly [type: string, data: string])[] = [];
-  /** How often a backend's part of a snapshot has begun. */
+  /** The number of marks so far, from all backends. */
   marks = 0;
   readonly #store = new Store(0);
   /** True from the beginning of a stream until its first mark. */
@@ -39,11 +39,11 @@ export class StateModel {
     if (event.type === 'server.info' && event.data === 'connected') this.#awaitsFirstMark = true;
     if (isMark(event)) {
       this.marks += 1;
-      const empty = emptySlices();
+      const allEmpty = emptySlices();
       const slices = EMPTIED_BY_MARK[event.data.backend] ?? [];
-      const emptied = Object.entries(empty).filter(([slice]) => slices.some((name) => name === slice));
-      // At a stream's first mark all slices are emptied, because some backends may no longer be enabled.
-      this.#store.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
+      const someEmpty = Object.entries(allEmpty).filter(([slice]) => slices.some((name) => name === slice));
+      // A stream's first mark empties all slices, because some backends may no longer be enabled.
+      this.#store.set(this.#awaitsFirstMark ? allEmpty : Object.fromEntries(someEmpty));
       this.#awaitsFirstMark = false;
     }
     const isAction = event.type === 'power.action' || event.type === 'upgrade.progress';
@@ -60,7 +60,7 @@ export class StateModel {
     return this.#store.state;
   }
 
-  /** Plain data in a fixed order, for comparison with the true state. */
+  /** The part of the state that tests compare with the true state, as plain data in a fixed order. */
   state(): object {
     const { backends, outputs, cards, clients, units, players, upgrade } = this.known;
     const states = new Map([...backends].map(([name, { state }]) => [name, state]));
@@ -72,7 +72,7 @@ export class StateModel {
 
 /**
  * True for an event that docs/events.md allows in this state. For example, an event that changes a player
- * comes only after the event that adds the player. This is true for a slow reader, too.
+ * comes only after the event that adds the player. A slow reader gets both events in this order, too.
  */
 function isPossible({ players, nodes }: NodeState, { type, data }: NodeEvent): boolean {
   switch (type) {
@@ -99,8 +99,8 @@ function isPossible({ players, nodes }: NodeState, { type, data }: NodeEvent): b
 type Named = Readonly<Record<string, unknown>>;
 
 /**
- * Each event with records that `NameModel` keeps: the collection that the event changes, and whether it
- * removes records.
+ * For each event with records that `NameModel` keeps: the collection that the event changes, and whether the
+ * event removes records.
  */
 const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs', isRemoval: boolean]>> = {
   'audio.updated': ['clients', false],
@@ -111,8 +111,8 @@ const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs'
 
 /**
  * The state of a consumer that identifies clients and outputs by name, as existing programs do
- * (docs/http-api.md, "Names of clients"): an update sets a name, a removal deletes it, and the ids do not
- * matter.
+ * (docs/http-api.md, "Names of clients"): an update sets the record of a name, a removal deletes the record,
+ * and the ids do not matter.
  */
 export class NameModel {
   readonly #readsMarks: boolean;

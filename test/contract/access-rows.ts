@@ -1,6 +1,6 @@
-// Tables of who may use what (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an
-// example of each route, the requests of strangers, and the addresses of the node that each `bind` opens.
-// access.test.ts tries all of it.
+// Tables of the access to the gateway (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"):
+// an example request to each route, the headers that various pages send with their requests, and the
+// addresses of the node that each `bind` opens. access.test.ts sends the requests.
 
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { OPERATIONS } from '../../src/protocol/actor/operations.js';
@@ -17,15 +17,15 @@ const { api, audio, systemd, power, players, bluetooth, upgrade, discovery } = E
 const { checkUnit: _check, ...withoutCheckUnit } = upgrade;
 const { upgradeUnit: _upgrade, ...withoutUpgradeUnit } = upgrade;
 
-/** How a thing that a route needs is disabled. */
+/** The configuration that disables one thing that routes need. */
 type Lack = readonly [
-  /** The key of the configuration that enables the thing. While it is disabled, a 404 names this key. */
+  /** This key of the configuration enables the thing. While the thing is disabled, a 404 names this key. */
   key: string,
-  /** Sections of a configuration in which the thing is disabled. */
+  /** The sections of the configuration that differ while the thing is disabled. */
   sections: Partial<RouteSettings>,
 ];
 
-/** All things that a route can need. */
+/** The lack of each thing that a route can need. */
 const LACK_BY_NEED = {
   page: ['api.ui.enabled', { api: { ...api, ui: { ...api.ui, enabled: false } } }],
   logs: ['api.logs', { api: { ...api, logs: false } }],
@@ -60,10 +60,11 @@ export interface RouteAccess {
   readonly status: number;
   /**
    * True if this `GET` refuses pages of other origins. Every other `GET` answers these pages, but without
-   * the header that lets them read the answer. It is false for a `POST`, which always refuses these pages.
+   * the header that lets them read the answer. This is false for a `POST`, although a `POST` refuses these
+   * pages. The pages of other nodes are exceptions, see `isOfHouse`.
    */
   readonly isOwnOnly: boolean;
-  /** True if the pages of other nodes may use the route, where these nodes are trusted. */
+  /** True if pages of other nodes may use the route while these nodes are trusted. */
   readonly isOfHouse: boolean;
 }
 
@@ -102,11 +103,11 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
 ];
 
 /**
- * Pages of other nodes in the house may use the routes that need one of these things, apart from the route of
- * the cookie (docs/http-api.md, "The house"). They may also use the route `OF_HOUSE`, which needs nothing.
+ * Pages of other nodes in the house may use the routes that need one of these things, except the route of the
+ * cookie (docs/http-api.md, "The house"). These pages may also use `ROUTE_OF_HOUSE`, which needs nothing.
  */
 const NEEDS_OF_HOUSE: readonly Need[] = ['stream', 'discovery', 'audio', 'players'];
-const OF_HOUSE = 'GET /server';
+const ROUTE_OF_HOUSE = 'GET /server';
 
 /** Returns the routes of a list in the short form of `BY_NEEDS`. */
 function routesIn(list: string): readonly string[] {
@@ -139,7 +140,7 @@ function accessTo(route: string, needs: readonly Need[]): RouteAccess {
   const statusOfRead = path === '/' ? 308 : 200;
   const status = method === 'POST' ? 202 : statusOfRead;
   const isShared = needs.some((need) => NEEDS_OF_HOUSE.includes(need)) && !needs.includes('cookie');
-  const isOfHouse = isShared || route === OF_HOUSE;
+  const isOfHouse = isShared || route === ROUTE_OF_HOUSE;
   const access = { url, needs, status, isOwnOnly: needs.includes('page'), isOfHouse };
   return bodyKind === undefined ? access : { ...access, body: JSON.stringify(EXAMPLE_BODIES[bodyKind]) };
 }
@@ -159,8 +160,9 @@ const stranger = (what: string, headers: Stranger['headers']): Stranger => ({ wh
 
 const REBOUND = 'evil.example:8018';
 /**
- * Pages of attackers whose own hostname resolves to the node's address: every request must be refused. Some
- * names begin with a name of the node, which is called Kitchen. `2130706433` is 127.0.0.1 as a number.
+ * Pages of attackers. The hostname of such a page resolves to the node's address, but is no name of the node,
+ * so every request must be refused. Some hostnames begin with a name of the node, which is called Kitchen.
+ * `2130706433` is 127.0.0.1 as a number.
  */
 export const REBINDING: readonly Stranger[] = [
   'evil.example',
@@ -172,8 +174,8 @@ export const REBINDING: readonly Stranger[] = [
 ]
   .map((host) => stranger(`a page of ${host}`, () => ({ Host: host })))
   .concat(
-    // Host and Origin of this page agree, so a browser takes its requests for those of the node's own page.
-    stranger('a rebound page, which is its own origin', () => ({
+    // Host and Origin of this page agree, so the browser sends `same-origin`, as for the node's own page.
+    stranger('a page of evil.example with its own Origin', () => ({
       Host: REBOUND,
       Origin: `http://${REBOUND}`,
       'Sec-Fetch-Site': 'same-origin',
@@ -181,19 +183,25 @@ export const REBINDING: readonly Stranger[] = [
   );
 
 /**
- * Pages of other sites in a browser: their requests must have no effect, and they must not read an answer.
+ * Pages of other origins. The requests of these pages must have no effect, and the pages must not read an
+ * answer.
  */
 export const PAGES_OF_OTHERS: readonly Stranger[] = [
-  stranger('another site', () => ({ Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' })),
+  stranger('a page of another site', () => ({
+    Origin: 'http://evil.example',
+    'Sec-Fetch-Site': 'cross-site',
+  })),
   stranger('a sandboxed page', () => ({ Origin: 'null' })),
-  stranger('the usual https port of the node', (authority) => ({
+  stranger('a page at the usual https port of the node', (authority) => ({
     Origin: `https://${authority.replace(/:\d+$/, '')}`,
   })),
-  stranger('another port of the node', (authority) => ({
+  stranger('a page at another port of the node', (authority) => ({
     Origin: `http://${authority.replace(/\d+$/, '1')}`,
     'Sec-Fetch-Site': 'same-site',
   })),
-  stranger('the node as a user name', (authority) => ({ Origin: `http://${authority}@evil.example` })),
+  stranger('a page whose Origin has the node as user name', (authority) => ({
+    Origin: `http://${authority}@evil.example`,
+  })),
 ];
 
 /** A form of another site, without an Origin. */

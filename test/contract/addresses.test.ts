@@ -1,5 +1,6 @@
-// Real interfaces and addresses appear and vanish while the built daemon runs (docs/configuration.md,
-// "Addresses"). The tests have a network of their own.
+// Tests at which addresses the built daemon listens while real interfaces and addresses appear and vanish
+// (docs/configuration.md, "Addresses"), and which address it names first. The tests have a network of their
+// own.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -23,7 +24,7 @@ const SOON_MS = 25_000;
 /** A Host header that the daemon trusts at each of its addresses. */
 const TRUSTED_HOST = { Host: '127.0.0.1' };
 
-/** Starts a daemon with this `bind` and further keys. */
+/** Starts a daemon with this `bind`, and with the keys of the configuration in `more`. */
 async function startBound(t: TestContext, bind: string, more = '') {
   const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: ${bind}\n${more}` }, t);
   type Addresses = Readonly<Record<'listening' | 'waiting', readonly string[]>>;
@@ -36,7 +37,7 @@ async function startBound(t: TestContext, bind: string, more = '') {
     };
     await until('/health has these addresses', assertAddresses, SOON_MS);
   };
-  /** The daemon must answer at this address. */
+  /** Demands that the daemon answers at this address. */
   const assertServed = async (host: string): Promise<void> =>
     assert.equal((await send(daemon.port, { path: '/server', host, headers: TRUSTED_HOST })).status, 200);
   return { daemon, untilHealthShows, assertServed };
@@ -44,7 +45,7 @@ async function startBound(t: TestContext, bind: string, more = '') {
 
 const LO = ['127.0.0.1', '::1'];
 
-/** Adds an interface of containers, and then the interface of the house. */
+/** Adds the interface of a container network, and then the interface of the house's network. */
 function addInterfaces(t: TestContext): void {
   for (const [name, peer, address] of [
     ['docker0', 'peer0', '172.17.0.1/16'],
@@ -58,14 +59,14 @@ function addInterfaces(t: TestContext): void {
   }
 }
 
-/** The last line of `--check-config`. */
+/** Returns the last line that `--check-config` prints. */
 function lastLineOfCheckConfig(daemon: Daemon): string | undefined {
   const args = [ENTRY, '--check-config', '--config', join(daemon.directory, 'config.yaml')];
   return String(execFileSync(process.execPath, args)).trimEnd().split('\n').at(-1);
 }
 
 inOwnNetwork(import.meta.url, () => {
-  test('an interface is followed as it appears, changes its addresses and goes, while a stream on lo continues', async (t) => {
+  test('the daemon follows an interface that appears, changes its addresses and goes, while a stream on lo continues', async (t) => {
     const { daemon, untilHealthShows, assertServed } = await startBound(t, '[lo, wlan7]');
     await untilHealthShows({ listening: LO, waiting: ['wlan7'] });
     const stream = await daemon.events();
@@ -101,7 +102,7 @@ inOwnNetwork(import.meta.url, () => {
     await assertServed('10.6.0.3');
   });
 
-  test('the address of the default route comes first in --check-config and in the page for an unknown host, although the interface of containers is older', async (t) => {
+  test('the address of the default route comes first in --check-config and in the page for an unknown host, although the interface of the container network is older', async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const { daemon } = await startBound(t, 'all');
@@ -125,28 +126,28 @@ inOwnNetwork(import.meta.url, () => {
     assert.ok(device.includes(`"configuration_url":"http://10.5.0.2:${daemon.port}/ui"`), device);
   });
 
-  test('without a default route, --check-config names the address of hardware before that of an interface that software has made', async (t) => {
+  test('without a default route, --check-config names the address of a hardware interface before the address of an interface that software has made', async (t) => {
     addInterfaces(t);
     const { daemon } = await startBound(t, 'all');
     // The kernel has a folder `device` only for hardware. No interface of this test is hardware, so the test
-    // makes the folder for one of them.
+    // makes the folder for `lan5`.
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/sys/class/net']);
     t.after(() => execFileSync('umount', ['/sys/class/net']));
     mkdirSync('/sys/class/net/lan5/device', { recursive: true });
     assert.match(lastLineOfCheckConfig(daemon) ?? '', /^# open http:\/\/10\.5\.0\.2:\d+\/ \(lan5\) or /);
   });
 
-  test('an address whose port another program has is logged once, and served as soon as the port is free', async (t) => {
+  test('the daemon logs once that another program uses the port at an address, and serves the address as soon as the port is free', async (t) => {
     const { daemon, untilHealthShows, assertServed } = await startBound(t, '[127.0.0.1, 10.8.0.2]');
     await untilHealthShows({ listening: ['127.0.0.1'], waiting: ['10.8.0.2'] });
     // With this setting another program can occupy an address before the address exists.
     writeFileSync('/proc/sys/net/ipv4/ip_nonlocal_bind', '1');
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(daemon.port, '10.8.0.2', resolve));
+    const otherProgram = createServer();
+    await new Promise<void>((resolve) => otherProgram.listen(daemon.port, '10.8.0.2', resolve));
     ip('addr', 'add', '10.8.0.2/24', 'dev', 'lo');
     await until('the log names the address', () => daemon.log.includes('cannot listen yet'), SOON_MS);
     await untilHealthShows({ listening: ['127.0.0.1'], waiting: ['10.8.0.2'] });
-    await new Promise((resolve) => other.close(resolve));
+    await new Promise((resolve) => otherProgram.close(resolve));
     await untilHealthShows({ listening: ['127.0.0.1', '10.8.0.2'], waiting: [] });
     await assertServed('10.8.0.2');
     assert.equal(daemon.log.match(/cannot listen yet/g)?.length, 1, daemon.log);

@@ -1,6 +1,6 @@
 // Tests `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is
-// correct, and no output is woken for it. While nobody listens, nothing is measured or left behind. In
-// actors/audio, levels.test.ts and meters.test.ts test outputs that sleep and servers that end.
+// correct, and the measurement wakes no output. While no stream requests levels, the daemon captures nothing.
+// In actors/audio, levels.test.ts and meters.test.ts test outputs that sleep and servers that end.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -16,29 +16,29 @@ const ROUNDS = 4;
 const STREAMS_PER_ROUND = 10;
 /** The peaks of the left and the right channel of `playTone`. */
 const TONE_PEAKS: readonly [left: number, right: number] = [0.5, 0.25];
-/** A level may differ by this much, because the sine passes the resamplers of the sound server. */
+/** A level may differ from the tone's peak by this much, because the sound server resamples the tone. */
 const TOLERANCE = 0.02;
 
 const isNear = (value: number | undefined, expected: number): boolean =>
   value !== undefined && Math.abs(value - expected) < TOLERANCE;
 
-async function untilLevel(stream: EventConsumer, output: number, ...peak: readonly number[]): Promise<void> {
+async function untilLevel(stream: EventConsumer, id: number, ...peaks: readonly number[]): Promise<void> {
   const isReached = ({ model }: EventConsumer): boolean => {
-    const level = model.known.levels.get(output);
-    return level?.length === peak.length && peak.every((expected, at) => isNear(level[at], expected));
+    const level = model.known.levels.get(id);
+    return level?.length === peaks.length && peaks.every((expected, at) => isNear(level[at], expected));
   };
-  await stream.until(isReached, `the level ${peak.join(', ')} of output ${output}`);
+  await stream.until(isReached, `the level ${peaks.join(', ')} of output ${id}`);
 }
 
-/** How many streams capture an output's monitor or an input at the sound server. */
+/** The number of captures at the sound server: of inputs, and of the monitors of outputs. */
 const countCaptures = async (sound: SoundServer): Promise<number> =>
   (await sound.pactl('list', 'short', 'source-outputs')).split('\n').length - 1;
 
 const untilCaptureCount = (sound: SoundServer, count: number): Promise<boolean> =>
-  until(`${count} streams capture at the sound server`, async () => (await countCaptures(sound)) === count);
+  until(`the sound server has ${count} captures`, async () => (await countCaptures(sound)) === count);
 
-onEachSoundServer('the level of an output', (node) => {
-  /** Opens a stream that is closed when the test ends, however it ends. */
+onEachSoundServer('the levels of outputs and inputs', (node) => {
+  /** Opens a stream, and closes it when the test ends, even if the test fails. */
   async function openStream(t: TestContext, query = WITH_LEVELS): Promise<EventConsumer> {
     const stream = await node().daemon.events(query);
     t.after(() => stream.close());
@@ -52,7 +52,7 @@ onEachSoundServer('the level of an output', (node) => {
     return playing;
   }
 
-  test('an output that plays nothing has level 0, and is not woken', async (t) => {
+  test('an output that plays nothing has level 0, and the measurement does not wake it', async (t) => {
     const { sound } = node();
     const readStates = async () => (await sound.pactl('list', 'short', 'sinks')).match(/\S+$/gm);
     await until('the outputs sleep', async () => !(await readStates())?.includes('RUNNING'));
@@ -75,7 +75,7 @@ onEachSoundServer('the level of an output', (node) => {
     const playing = await playTone(t, 'living');
     await untilLevel(stream, living.id, ...TONE_PEAKS);
     assert.deepEqual(stream.model.known.levels.get(kitchen.id), [0, 0]);
-    // An output is captured only while a stream plays to it.
+    // The daemon captures an output only while a client plays to it.
     await untilCaptureCount(sound, 1);
 
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '1');
@@ -95,7 +95,7 @@ onEachSoundServer('the level of an output', (node) => {
     await playing.stop();
     await untilLevel(stream, kitchen.id, 0, 0);
     await untilLevel(stream, living.id, 0, 0);
-    // `living` played only the silent stream, so its level was 0, also while the tone played to the kitchen.
+    // `living` played only silence, so its level was always 0, also while the tone played to `kitchen`.
     const levelsOfLiving = stream.events
       .slice(eventCountBefore)
       .filter(({ type }) => type === 'audio.level')
@@ -105,12 +105,12 @@ onEachSoundServer('the level of an output', (node) => {
     await untilCaptureCount(sound, 1);
     await silence.stop();
     await untilCaptureCount(sound, 0);
-    // A level has no id (docs/events.md, "Ids").
-    const levels = stream.events.filter(({ type }) => type === 'audio.level');
-    assert.ok(levels.every(({ lastEventId }) => lastEventId === ''));
+    // An event with levels has no id (docs/events.md, "Ids").
+    const levelEvents = stream.events.filter(({ type }) => type === 'audio.level');
+    assert.ok(levelEvents.every(({ lastEventId }) => lastEventId === ''));
   });
 
-  test('the level of an input is measured only while another program captures the input', async (t) => {
+  test('an input gets a level when another program captures the input, and loses the level when the program ends', async (t) => {
     const { sound, daemon } = node();
     // The input has the sound that `living` plays.
     await sound.addInput('turntable', 'living');
@@ -132,15 +132,15 @@ onEachSoundServer('the level of an output', (node) => {
     }, 'the level of the input');
     await program.stop();
     await stream.until(({ model }) => !model.known.inputLevels.has(id), 'the input has no level');
-    // If the daemon still captured the input, the input could not sleep.
+    // A capture by the daemon would keep the input awake, so the daemon must end its capture, too.
     await untilCaptureCount(sound, capturesBefore);
   });
 
   test(`levels are measured only for streams that request them, and ${ROUNDS * STREAMS_PER_ROUND} such streams leave nothing behind`, async (t) => {
     const { id } = await node().output('living');
     await playTone(t, 'living');
-    const withoutLevels = ['', '?backend=audio', '?exclude=power.action'];
-    const others = await Promise.all(withoutLevels.map((query) => openStream(t, query)));
+    const queries = ['', '?backend=audio', '?exclude=power.action'];
+    const streamsWithoutLevels = await Promise.all(queries.map((query) => openStream(t, query)));
     await node().untilAudio('the client is published', ({ clients }) => clients.length > 0);
     assert.equal(await countCaptures(node().sound), 0);
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -151,6 +151,6 @@ onEachSoundServer('the level of an output', (node) => {
       for (const stream of streams) stream.close();
     }
     await untilCaptureCount(node().sound, 0);
-    assert.ok(others.every(({ events }) => events.every(({ type }) => type !== 'audio.level')));
+    assert.ok(streamsWithoutLevels.every(({ events }) => events.every(({ type }) => type !== 'audio.level')));
   });
 });

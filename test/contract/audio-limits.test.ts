@@ -1,6 +1,6 @@
-// Tests volume limits, passthrough, equal names and the address of the sound server in the built daemon, and
-// the reasons with which the daemon refuses commands. In actors/audio, the rules themselves are tested by
-// limits.test.ts, real-limits.test.ts and server-address.test.ts.
+// Tests the built daemon with volume limits, passthrough, outputs with the same name, and various addresses
+// of the sound server. The tests also check the reasons with which the daemon refuses commands. In
+// actors/audio, limits.test.ts, real-limits.test.ts and server-address.test.ts test the rules themselves.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ async function startNode(t: TestContext, config: string, startSound?: () => Prom
 }
 
 test(
-  'an echo canceller has the volume limit of its master in its record, and obeys this limit',
+  'an echo canceller obeys the volume limit of its master, and the record of the echo canceller has this limit',
   PULSEAUDIO,
   async (t) => {
     const { node, postRefused, loudestPercent } = await startNode(t, LIMITED);
@@ -59,19 +59,24 @@ test(
   },
 );
 
-test('with flat volumes, volume 1 of a client becomes the limit of its output', PULSEAUDIO, async (t) => {
-  const { node, loudestPercent } = await startNode(t, LIMITED, () => startPulseAudio({ flatVolumes: true }));
-  await node.change('/audio/outputs/living/volume', { volume: 0.4 });
-  const { id } = await node.sound.play({ sink: 'living' });
-  await node.untilClient(id);
-  await node.change(`/audio/clients/${id}/volume`, { volume: 1 });
-  assert.equal(await loudestPercent('living'), 50);
-  // With flat volumes, an output is as loud as its loudest client, so this client has the volume 0.5, too.
-  await node.untilClient(id, { volume: 0.5 });
-});
+test(
+  'with flat volumes, a client that is set to volume 1 raises its output only to the volume limit',
+  PULSEAUDIO,
+  async (t) => {
+    const start = () => startPulseAudio({ flatVolumes: true });
+    const { node, loudestPercent } = await startNode(t, LIMITED, start);
+    await node.change('/audio/outputs/living/volume', { volume: 0.4 });
+    const { id } = await node.sound.play({ sink: 'living' });
+    await node.untilClient(id);
+    await node.change(`/audio/clients/${id}/volume`, { volume: 1 });
+    assert.equal(await loudestPercent('living'), 50);
+    // With flat volumes, an output is as loud as its loudest client, so this client has the volume 0.5, too.
+    await node.untilClient(id, { volume: 0.5 });
+  },
+);
 
 test(
-  'an output under passthrough refuses volume, delta and balance with the reason, and takes a mute',
+  'during passthrough, the client and its output refuse volume and balance with the reason, and the output accepts a mute',
   PULSEAUDIO,
   async (t) => {
     const start = () => startPulseAudio({ sinks: [{ name: 'living' }] });
@@ -93,10 +98,10 @@ test(
   },
 );
 
-// PulseAudio gives the second of two outputs with the same name another name.
+// Only PipeWire can have two outputs with the same name. PulseAudio renames the second output.
 const [pipeWire] = SOUND_SERVERS.filter(({ kind }) => kind === 'pipewire');
 
-test('a volume can be set by id for each of two outputs with the same name, but neither can be made the default (409)', {
+test('each of two outputs with the same name accepts a volume by its id, but neither can become the default (409)', {
   skip: pipeWire?.skip ?? 'PipeWire is not among the sound servers here',
 }, async (t) => {
   const { node, postRefused } = await startNode(t, AUDIO_ONLY, pipeWire?.start);
@@ -111,14 +116,14 @@ test('a volume can be set by id for each of two outputs with the same name, but 
       /is called "kitchen", too/,
     );
   }
-  await node.untilAudio('each has its volume', (audio) => {
+  await node.untilAudio('each of the two outputs has its volume', (audio) => {
     const volumes = audio.outputs.filter(({ name }) => name === 'kitchen').map(({ volume }) => volume);
     return volumes.join() === '0.2,0.3';
   });
 });
 
 test(
-  'a PULSE_SERVER on the network is refused, as /health and the log say, and no local server is used instead',
+  'the daemon refuses a PULSE_SERVER on the network, gives the reason in /health and the log, and uses no local server instead',
   PULSEAUDIO,
   async (t) => {
     const sound = await startPulseAudio();

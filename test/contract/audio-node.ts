@@ -1,6 +1,6 @@
-// A private sound server and a daemon that has only the audio backend, for one test or a group of tests. A
-// consumer watches the event stream from the start, so that a test can compare the streamed state with the
-// truth.
+// Starts a private sound server and a daemon, for one test or a group of tests. By default the daemon has
+// only the audio backend. `AudioNode` also has a consumer of the event stream, so that a test can compare the
+// state from the events with the answers to `GET /audio`.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
@@ -17,6 +17,7 @@ export type Audio = schemas.AudioRecord;
 export type Client = schemas.ClientRecord;
 export type Output = schemas.OutputRecord;
 
+/** The daemon enables only audio and systemd by default. */
 export const AUDIO_ONLY = 'systemd: {enabled: false}\n';
 
 export interface AudioOptions extends DaemonOptions {
@@ -67,7 +68,7 @@ export const hasValues = (record: object, values: object): boolean =>
 export class AudioNode {
   readonly sound: SoundServer;
   readonly daemon: Daemon;
-  /** The event stream. */
+  /** Consumes the event stream of the daemon. */
   readonly stream: EventConsumer;
 
   constructor({ sound, daemon }: SoundAndDaemon, stream: EventConsumer) {
@@ -93,12 +94,12 @@ export class AudioNode {
 
   /**
    * Repeats `move` until the client plays to `output`. When a client is new and the machine is busy,
-   * PipeWire 0.3.65 sometimes accepts a move but does not carry it out. pactl, too, lists the old sink then.
+   * PipeWire 0.3.65 sometimes accepts a move but does not carry it out. Then pactl, too, lists the old sink.
    */
   async untilMoved(id: number, output: string, move: () => Promise<unknown>): Promise<void> {
     await until(`client ${id} plays to ${output}`, async () => {
       await move();
-      // If the client is not there within a second, this throws, and `until` begins again.
+      // If the client does not play there within a second, `untilClient` throws, and `until` tries again.
       return this.untilClient(id, { output }, 1000);
     });
   }
@@ -123,24 +124,24 @@ export class AudioNode {
   }
 
   /**
-   * Waits until the stream's events describe the same outputs and clients as `GET /audio`. This is checked
-   * for a consumer that knows records by id (`model`), and for one that knows them by name (`names`).
+   * Waits until the stream's events describe the same outputs and clients as `GET /audio`. Both models of the
+   * consumer must agree: `model`, which knows records by id, and `names`, which knows records by name.
    */
   async streamAgrees(): Promise<void> {
-    await until('the stream has brought the true state', async () => {
+    await until('the events describe the same outputs and clients as GET /audio', async () => {
       const { outputs, clients } = await this.audio();
-      const truth = new NameModel();
-      truth.apply({ type: 'audio.output.updated', data: JSON.stringify(outputs) });
-      truth.apply({ type: 'audio.updated', data: JSON.stringify(clients) });
+      const expectedNames = new NameModel();
+      expectedNames.apply({ type: 'audio.output.updated', data: JSON.stringify(outputs) });
+      expectedNames.apply({ type: 'audio.updated', data: JSON.stringify(clients) });
       const { model, names } = this.stream;
       assert.deepEqual(byId(model.known.outputs.values()), byId(outputs));
       assert.deepEqual(byId(model.known.clients.values()), byId(clients));
-      assert.deepEqual(names.state(), truth.state());
+      assert.deepEqual(names.state(), expectedNames.state());
       return true;
     });
   }
 
-  /** Returns a function that lists the events that have come since this call. */
+  /** Returns a function that lists the events that have come since the call of `collectEvents`. */
   collectEvents(): () => readonly { readonly type: string; readonly data: string }[] {
     const from = this.stream.events.length;
     return () => this.stream.events.slice(from);

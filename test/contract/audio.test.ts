@@ -1,7 +1,7 @@
-// Tests audio routes (docs/http-api.md, "Audio routes") and audio events (docs/events.md, "Events") of
-// server, outputs and clients, on real sound servers. The tests check the answer, the effect at the server,
-// the records, and changes by other programs. Names of clients are tested by actors/audio/names.test.ts,
-// other routes and events by the rows in driven/.
+// Tests the audio routes (docs/http-api.md, "Audio routes") and audio events (docs/events.md, "Events") of
+// server, outputs and clients, on real sound servers. The tests check answers, effects at the sound server,
+// records, and changes by other programs. actors/audio/names.test.ts tests the names of clients. The rows in
+// driven/ test other routes and events.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,10 +20,10 @@ import { Daemon } from './daemon.js';
 type ReceivedEvents = readonly { readonly type: string; readonly data: string }[];
 
 /** The records in the events of one type, newest last. */
-const records = (received: ReceivedEvents, type: string): readonly (Client & Output)[] =>
+const recordsIn = (received: ReceivedEvents, type: string): readonly (Client & Output)[] =>
   received.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
 
-/** The routes of the server change the default sink, which is `living`. */
+/** The routes below `/audio/server` change the default sink, which is `living`. */
 const PATH_BY_SINK = { living: '/audio/server', kitchen: '/audio/outputs/kitchen' };
 const rawVolume = (volume: number): number => Math.round(volume * 0x10000);
 
@@ -33,7 +33,7 @@ onEachSoundServer('audio', (node) => {
     const audio = await node().audio();
     assert.equal(audio.kind, sound.kind);
     assert.deepEqual(await daemon.read('/audio/server'), audio.server);
-    // Each path may end with a slash. This path does, and one of the paths with `mute` below.
+    // Each path may end with a slash. This path ends with a slash, and so does one path with `mute` below.
     assert.deepEqual(await daemon.read('/audio/outputs/'), audio.outputs);
     assert.deepEqual(await daemon.read('/audio/clients'), audio.clients);
     assert.equal(audio.outputs.map(({ name }) => name).join(), 'living,kitchen');
@@ -59,7 +59,7 @@ onEachSoundServer('audio', (node) => {
     });
   }
 
-  test('an output above 100 % is published as it is, and its balance survives the volume 0', async () => {
+  test('the daemon publishes a volume above 100 % as it is, and an output keeps its balance at volume 0', async () => {
     await node().sound.pactl('set-sink-volume', 'kitchen', `${rawVolume(1.2)}`, `${rawVolume(0.6)}`);
     await node().untilOutput('kitchen', { volume: 1.2, balance: -0.5 });
     await node().change('/audio/outputs/kitchen/volume', { delta: 0.1 });
@@ -84,7 +84,7 @@ onEachSoundServer('audio', (node) => {
     await node().streamAgrees();
   });
 
-  test('POST /audio/outputs/{output}/default updates the old and the new default output, and the server', async () => {
+  test('POST /audio/outputs/{output}/default changes the records of the old default output, the new default output and the server', async () => {
     const received = node().collectEvents();
     await node().change('/audio/outputs/kitchen/default');
     await node().untilAudio('kitchen is the default', ({ server }) => server.default_sink === 'kitchen');
@@ -98,7 +98,7 @@ onEachSoundServer('audio', (node) => {
     await node().untilAudio('living is the default', ({ server }) => server.default_sink === 'living');
   });
 
-  test('the volume, mute and output of a stream are set by id and by name', async () => {
+  test('a request that sets the volume, mute or output of a client can use the id or the name of the client', async () => {
     const playing = await node().sound.play({ app: 'player', name: 'A song / with ü', sink: 'living' });
     await node().untilClient(playing.id);
     const byName = `/audio/clients/${encodeURIComponent('A song / with ü')}`;
@@ -117,13 +117,13 @@ onEachSoundServer('audio', (node) => {
     await node().untilClient(playing.id, { name: 'A song / with ü', app: 'player', corked: false });
     await playing.stop();
     await node().untilAudio(
-      'the stream is gone',
+      'the client is gone',
       ({ clients }) => !clients.some(({ id }) => id === playing.id),
     );
     assert.equal((await node().daemon.post(`/audio/clients/${playing.id}/mute`)).status, 404);
   });
 
-  test('a command to an output, stream or port that the server does not have is refused', async () => {
+  test('the daemon refuses a command for an output, client or port that the sound server does not have', async () => {
     for (const [path, body, status, detail] of [
       ['/audio/outputs/99999/mute', undefined, 404, /99999/],
       ['/audio/clients/nobody/volume', { volume: 0.5 }, 404, /nobody/],
@@ -142,15 +142,15 @@ onEachSoundServer('audio', (node) => {
     type: string,
     values: Partial<Client & Output>,
   ): Promise<void> =>
-    node().stream.until(() => records(received(), type).some((record) => hasValues(record, values)), type);
+    node().stream.until(() => recordsIn(received(), type).some((record) => hasValues(record, values)), type);
 
-  test('an event comes each time that a stream appears, changes, moves, is corked or ends', async () => {
+  test('an event comes each time that a client appears, changes, moves, is corked or ends', async () => {
     const received = node().collectEvents();
-    const client = await node().sound.streams('corker');
+    const connection = await node().sound.streams('corker');
     const props = { 'media.name': 'a song' };
-    const [stream] = await client.open([{ sink: 'living', corked: false, props }]);
-    assert.ok(stream);
-    const { id } = stream;
+    const [sinkInput] = await connection.open([{ sink: 'living', corked: false, props }]);
+    assert.ok(sinkInput);
+    const { id } = sinkInput;
     await untilReceived(received, 'audio.updated', { id, name: 'a song', output: 'living' });
     await node().sound.pactl('set-sink-input-volume', `${id}`, '40%');
     await untilReceived(received, 'audio.updated', { id, volume: 0.4 });
@@ -158,20 +158,20 @@ onEachSoundServer('audio', (node) => {
     await untilReceived(received, 'audio.updated', { id, muted: true });
     await node().untilMoved(id, 'kitchen', () => node().sound.pactl('move-sink-input', `${id}`, 'kitchen'));
     await untilReceived(received, 'audio.updated', { id, output: 'kitchen' });
-    await stream.cork(true);
+    await sinkInput.cork(true);
     await untilReceived(received, 'audio.updated', { id, corked: true });
     await node().streamAgrees();
-    await stream.remove();
+    await sinkInput.remove();
     await untilReceived(received, 'audio.removed', { id });
-    const lastRecord = (type: string) => records(received(), type).findLast((record) => record.id === id);
+    const lastRecord = (type: string) => recordsIn(received(), type).findLast((record) => record.id === id);
     const updated = lastRecord('audio.updated');
     const removed = lastRecord('audio.removed');
-    // PipeWire may cork a stream just before it ends. Then there is no other event for this, and only the
-    // record of the removal is corked.
+    // PipeWire may cork a client just before the client ends. No separate event reports this: only the
+    // record in `audio.removed` is corked.
     const isRemovedCorked = removed?.['corked'] === true;
-    const lastRecordOfStream = isRemovedCorked ? { ...updated, corked: true } : updated;
-    assert.deepEqual(removed, lastRecordOfStream, 'a removal carries the last record');
-    await client.close();
+    const expected = isRemovedCorked ? { ...updated, corked: true } : updated;
+    assert.deepEqual(removed, expected, 'a removal carries the last record');
+    await connection.close();
     await node().streamAgrees();
   });
 
@@ -184,7 +184,7 @@ onEachSoundServer('audio', (node) => {
     await node().streamAgrees();
   });
 
-  test('a default that another program sets is published', async () => {
+  test('the daemon publishes the default output that another program has set', async () => {
     for (const name of ['kitchen', 'living']) {
       await node().sound.pactl('set-default-sink', name);
       await node().untilAudio(`${name} is the default`, ({ server }) => server.default_sink === name);
@@ -203,7 +203,7 @@ const CONFIG_WITH_WISHES = `${AUDIO_ONLY}pulseaudio:
   outputs: {living: {label: Living room}, kitchen: {hidden: true}}
 `;
 
-/** actors/audio/commands.test.ts tests steps and balances at the limit. */
+/** actors/audio/commands.test.ts tests deltas and balances at the limit. */
 test('outputs have their configured label, `hidden` and limit, and refuse a volume above the limit', {
   skip,
 }, async (t) => {
@@ -240,8 +240,8 @@ test('outputs have their configured label, `hidden` and limit, and refuse a volu
   );
 });
 
-/** A client that reconnects when the service is back must find all records (docs/http-api.md, "Answers"). */
-test('the first answers have the records of the backends, or the reason why a backend has none', {
+/** A client that reconnects to a restarted daemon must find all records (docs/http-api.md, "Answers"). */
+test('the first answers of the daemon have the records of a backend, or the reason why the backend has none', {
   skip,
 }, async (t) => {
   const sound = await startPulseAudio();

@@ -1,6 +1,6 @@
 // Two machines on one link have the same hostname, and each has an avahi-daemon. Avahi calls the second
-// machine `raspberrypi-2.local`, and the built daemon there answers by this name (docs/http-api.md, "Host
-// and Origin"). The link is in a network of its own.
+// machine `raspberrypi-2.local`, and the built daemon there must answer requests with this name as Host
+// (docs/http-api.md, "Host and Origin"). The link is in a network of its own.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,12 +19,12 @@ const NAMED_MAX_MS = 60_000;
 const OWN_ADDRESS = '10.7.0.1';
 const OTHER_ADDRESS = '10.7.0.2';
 
-/** Each `Place` exists while its holder runs, a program that only sleeps. This file is the holder's log. */
+/** A `Place` exists while its holder runs. The holder is a program that only sleeps. This file is its log. */
 const HOLDER_LOG = 'holder';
 
 /**
- * A place with a `/run` of its own, where Avahi has its socket. So each place can run an avahi-daemon. With
- * the flag `--net`, the place also has a network of its own.
+ * Imitates a machine by a `/run` of its own. Avahi has its socket there, so each place can run an
+ * avahi-daemon. With the flag `--net`, the place also has a network of its own.
  */
 class Place {
   readonly #folder: string;
@@ -102,7 +102,7 @@ async function startTwoMachines(t: TestContext) {
 }
 
 inOwnNetwork(import.meta.url, () => {
-  test('a node answers by the name that Avahi gives it at the moment, and not by an earlier or similar one', {
+  test('a node answers requests with its present Avahi name as Host, and refuses its earlier name and similar names', {
     skip,
   }, async (t) => {
     const { own, other } = await startTwoMachines(t);

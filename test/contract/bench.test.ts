@@ -1,5 +1,5 @@
-// `tonearm bench` measures, and leaves the user's audio and the files of the running daemon as they were,
-// even if the bench is interrupted. The sound servers are real.
+// `tonearm bench` measures, and leaves the user's audio and the files of a running daemon as they were, even
+// if the bench is interrupted. The sound servers are real.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { ENTRY } from './daemon.js';
 const TIME_LIMIT = { timeout: 300_000 };
 const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
 
-/** A sleep that is long over. A starting daemon would remove its file, but the bench must leave it. */
+/** A sleep timer that has ended. A starting daemon would remove the timer's file, but the bench must not. */
 const OLD_SLEEP = '{"until":"2020-01-01T00:00:00.000Z","fade":20}\n';
 
 /** The group has the outputs `living` and `kitchen`, and plays one stream to each. */
@@ -26,7 +26,7 @@ const LOOPBACK_STREAMS = 1;
 
 const daemonFolder = (sound: SoundServer): string => join(sound.directory, 'tonearm');
 
-/** All settings and records that belong to the user, and the files of the user's daemon. */
+/** The state of the sound server that the bench must not change, and the files of the user's daemon. */
 async function userAudio(sound: SoundServer): Promise<unknown> {
   const listed = [...(await sound.sinks()), ...(await sound.sinkInputs())];
   return {
@@ -51,8 +51,8 @@ async function imitateDaemon(sound: SoundServer): Promise<void> {
   );
   await sound.addInput('mike');
   const pair: ListenPair = { input: 'mike', output: 'living', origin: 'command' };
-  // The latency is not the default, 100 ms, but the bench uses the default. So the bench would replace this
-  // loopback if it did the upkeep of a daemon.
+  // The default latency is 100 ms, and the bench uses the default. If the bench did the upkeep of a daemon,
+  // it would replace this loopback, because 250 ms is not the default.
   const latencyMs = 250;
   await sound.pactl('load-module', 'module-loopback', loopbackArgument(pair, 'Mike', latencyMs));
   mkdirSync(daemonFolder(sound));
@@ -91,8 +91,8 @@ interface Interruption {
 }
 
 /**
- * A shell that starts the bench and waits for it. A signal to the shell does not reach the bench, which
- * measures to its end.
+ * A shell that starts the bench and waits for it. A signal to the shell does not reach the bench, so the
+ * bench completes its measurement.
  */
 const BENCH_IN_SHELL = ['sh', '-c', '"$@" & wait', 'sh', ...BENCH];
 const INTERRUPTIONS: readonly Interruption[] = [
@@ -110,8 +110,8 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
     const bench = spawned(t, sound.env, BENCH);
     const { corked, mute } = await until('the bench has a stream', () => findBenchStream(sound));
     assert.match(bench.err(), /^tonearm bench: for about 2 s, the sound server has one more stream/);
-    // The pause alone makes the stream silent. The bench sets no mute.
-    assert.equal(corked, true, 'the stream is paused, and so it is silent');
+    // The bench corks its stream to make it silent, and does not mute it.
+    assert.equal(corked, true, 'the stream is corked, and so it is silent');
     assert.equal(mute, false);
     assert.equal(await bench.ended, 0);
     await assertAsBefore(sound, before);
@@ -135,7 +135,7 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
   });
 }
 
-test('tonearm bench without a sound server measures everything that needs none', TIME_LIMIT, async (t) => {
+test('tonearm bench without a sound server measures all that needs no server', TIME_LIMIT, async (t) => {
   const withoutServer = {
     PATH: process.env['PATH'] ?? '',
     HOME: '/nowhere',

@@ -1,6 +1,6 @@
-// The client, connected to the built daemon on a real sound server. After a failure of connections, daemon
-// or sound server, each connection must reach the true state, which the routes show (docs/events.md, "Coming
-// back").
+// Connects the client (src/client) to the built daemon on a real sound server. After a failure of
+// connections, daemon or sound server, each connection must again have the state that the routes return
+// (docs/events.md, "Coming back").
 
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
@@ -22,14 +22,14 @@ import { Daemon } from './daemon.js';
 import { Mixer } from './stream-mixer.js';
 
 const STEPS = 150;
-/** Each of three changes has this probability in each step: a stream is renamed, opened, or ended. */
+/** The probability of each of these changes in a step: a stream is renamed, is opened, is ended. */
 const STREAM_CHANGE_PROBABILITY = 0.08;
-/** The probability in each step that a connection is renewed, or the upgrade changes. */
+/** The probability of a side change in each step: a connection is renewed, or the upgrade changes. */
 const SIDE_CHANGE_PROBABILITY = 0.2;
 /**
- * The node's `retry:` is at most 5 s (gateway/events/frames.ts). The client waits so long before its first
- * attempt to reconnect, and twice as long after each failure (`#pause` in client/stream.ts). So its third
- * attempt begins within 5 + 10 + 20 = 35 s. By then the node is back.
+ * The node's `retry:` is at most 5 s (gateway/events/frames.ts). The client waits at most this time before
+ * its first attempt to reconnect. Each failed attempt doubles the longest wait (`#pause` in
+ * client/stream.ts). So the third attempt begins within 5 + 10 + 20 = 35 s. By then the node is back.
  */
 const RETURN_MAX_MS = 40_000;
 
@@ -38,20 +38,20 @@ const skip = skipReason({ programs: ['pulseaudio', 'pactl'] });
 const STREAMS_MAX = 12;
 
 /**
- * Prepares real changes at the sound server: of volumes, and of streams that appear, are renamed and end.
- * The seed determines the changes. Each call of `step` makes one change or some, and resolves when the sound
- * server has applied them.
+ * Prepares a storm, which is a series of changes of volumes and streams at the sound server. The seed
+ * determines the changes. Each call of `step` makes at least one change, and resolves when the sound server
+ * has applied all changes of the step.
  */
 async function startStorm(sound: SoundServer, random: SeededRandom) {
   const sinks = (await sound.sinks()).map(({ index }) => index);
   const mixer = await Mixer.connect(sound.socketPath);
   const soundClient = await sound.streams('storm');
   const streams = new Set<Stream>();
-  let titles = 0;
+  let titleCount = 0;
   /** Some streams share a title, so the daemon must make their names unique. */
   const nextTitle = (): string => {
-    titles += 1;
-    return `song ${titles % 7}`;
+    titleCount += 1;
+    return `song ${titleCount % 7}`;
   };
   const open = async (): Promise<void> => {
     const [stream] = await soundClient.open([{ sink: 'kitchen', props: { 'media.name': nextTitle() } }]);
@@ -59,7 +59,7 @@ async function startStorm(sound: SoundServer, random: SeededRandom) {
   };
   /** Changes one volume; sometimes it also renames, opens or ends a stream. */
   const step = async (): Promise<void> => {
-    // With fewer than `STREAMS_MAX` streams there may be none at this index. A sink's volume changes then.
+    // With fewer than `STREAMS_MAX` streams, the index may be too large. Then the step sets a sink's volume.
     const stream = [...streams][random.below(STREAMS_MAX)];
     const level = random.below(100) / 100;
     if (stream === undefined) await mixer.setSinkVolume(random.pick(sinks), level);
@@ -79,8 +79,9 @@ async function startStorm(sound: SoundServer, random: SeededRandom) {
 }
 
 /**
- * A row has the filter of one connection, and slices that this connection keeps up to date. If a filter has
- * both `backend` and `types`, an event is sent if either names it (docs/events.md, "Query").
+ * A row has the filter of one connection, and the slices of the state that this connection keeps up to date.
+ * If a filter has `backend` and `types`, an event passes if one of the two selects it (docs/events.md,
+ * "Query").
  */
 const FILTERS: readonly (readonly [filter: ConnectOptions, slices: readonly Slice[]])[] = [
   [{}, ['outputs', 'clients', 'backends', 'upgrade']],
@@ -91,7 +92,7 @@ const FILTERS: readonly (readonly [filter: ConnectOptions, slices: readonly Slic
   [{ exclude: ['backend.updated', 'audio.updated'] }, ['outputs']],
 ];
 
-/** One connection, and the state that its subscribers have received. */
+/** One connection, and the newest values that it has passed to the listeners of its slices. */
 class WatchedConnection {
   readonly live: Live;
   readonly slices: readonly Slice[];
@@ -106,7 +107,7 @@ class WatchedConnection {
       this.live.subscribe(slice, (value) => Object.assign(this.received, { [slice]: value }));
   }
 
-  /** Switches the levels: the client then closes the connection, and opens a new one at once. */
+  /** Turns the levels on or off. The client then closes the connection, and opens a new one at once. */
   renew(): void {
     this.#levels = !this.#levels;
     this.live.setLevels(this.#levels);
@@ -133,7 +134,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   let daemon: Daemon;
   let proxy: SeverableProxy;
   let storm: Awaited<ReturnType<typeof startStorm>>;
-  let watched: readonly WatchedConnection[] = [];
+  let connections: readonly WatchedConnection[] = [];
   let resultFile = '';
 
   before(async () => {
@@ -146,23 +147,23 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     proxy = await startProxy(daemon.port);
     storm = await startStorm(sound, random);
     const url = `http://127.0.0.1:${proxy.port}`;
-    watched = FILTERS.map(([options, slices]) => new WatchedConnection(url, options, slices));
+    connections = FILTERS.map(([options, slices]) => new WatchedConnection(url, options, slices));
   });
   after(async () => {
-    for (const { live } of watched) live.close();
+    for (const { live } of connections) live.close();
     await storm.close();
     await proxy.close();
     await daemon.stop();
     await sound.stop();
   });
 
-  /** The state by slice, from the routes. */
+  /** The state that the routes return, by slice. */
   async function readTruth(): Promise<Readonly<Partial<Record<Slice, unknown>>>> {
     type Identified = readonly { readonly id: number }[];
     const audio = await daemon.read<{ outputs: Identified; clients: Identified }>('/audio');
     const { backends } = await daemon.health();
     const byId = (records: Identified) => toComparable(new Map(records.map((record) => [record.id, record])));
-    // While both backends work, the client's slice `backends` has only their `state`. /health has more.
+    // While both backends are up, the client's slice `backends` has only their `state`. /health has more.
     return {
       outputs: byId(audio.outputs),
       clients: byId(audio.clients),
@@ -172,8 +173,8 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   }
 
   async function assertAllReceived(): Promise<true> {
-    const now = await readTruth();
-    for (const connection of watched) connection.assertReceived(now);
+    const truth = await readTruth();
+    for (const connection of connections) connection.assertReceived(truth);
     return true;
   }
 
@@ -197,7 +198,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   async function makeSideChange(): Promise<void> {
     const percent = random.below(100);
     await random.pick<() => unknown>([
-      () => random.pick(watched).renew(),
+      () => random.pick(connections).renew(),
       writeNewResult,
       () => sendProgress({ event: 'progress', percent, current: percent, step: `step ${percent}` }),
       () => sendProgress({ event: 'end', success: random.chance(0.5) }),
@@ -213,15 +214,15 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
 
   const failures: readonly (readonly [failure: string, cause: () => Promise<void>])[] = [
     ['a cut of every connection', async () => proxy.sever()],
-    ['a restart of the daemon', () => daemon.restart()],
-    ['a daemon that is killed', () => daemon.restart('SIGKILL')],
+    ['a restart of the daemon after SIGTERM', () => daemon.restart()],
+    ['a restart of the daemon after SIGKILL', () => daemon.restart('SIGKILL')],
     [
-      'an outage of the sound server that every client notices',
+      'an outage of the sound server',
       async () => {
         await storm.close();
         await sound.kill('SIGKILL');
-        await until('every client has noticed the outage', () =>
-          watched.every(({ live: { state }, slices }) => {
+        await until('every connection has noticed the outage', () =>
+          connections.every(({ live: { state }, slices }) => {
             const isAudioAway = state.backends.get('audio')?.state === 'connecting';
             const isEmpty = state.outputs.size === 0 && state.clients.size === 0;
             return slices.includes('backends') ? isEmpty && isAudioAway : isEmpty;
@@ -234,7 +235,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     ],
   ];
   for (const [failure, causeFailure] of failures) {
-    test(`the state of the client is that of the node after a storm, ${failure}, and a second storm`, async () => {
+    test(`every connection of the client has the node's state after many changes, ${failure}, and many further changes`, async () => {
       await runStorm();
       await causeFailure();
       await daemon.untilBackend('audio', 'up');

@@ -1,4 +1,5 @@
-// The completions that `tonearm ctl completion` writes, in real shells: somebody types a beginning and Tab.
+// Checks the completions that `tonearm ctl completion` prints, in real shells. In bash and zsh, the test
+// types the beginning of a word and Tab on a terminal. Fish prints its suggestions for the same beginning.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -17,12 +18,12 @@ const folder = temporaryFolder({ after });
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: folder, TERM: 'dumb', LC_ALL: 'C.UTF-8' };
 const PROMPT = 'ready> ';
 /**
- * The terminal also prints this line. The line has the prompt in two parts, `'r''eady> '`, so that the line
- * itself does not count as a prompt.
+ * The terminal echoes this line. The line has the prompt in two parts, `'r''eady> '`, so that the echo does
+ * not count as a prompt.
  */
 const SET_PROMPT = `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`;
 
-/** A function of the shell that takes the place of the program, and prints its arguments. */
+/** A shell function, which is called in place of the program. The function prints its arguments. */
 const PRINT_ARGUMENTS = 'tonearm() { echo "[$*]"; }';
 
 function fileFor(shell: Shell): string {
@@ -43,10 +44,13 @@ const TYPED: readonly (readonly [keys: string, line: string])[] = [
   ['tonearm ctl watch player.tr\t', '[ctl watch player.tracklist.updated]'],
 ];
 
-/** Starts a shell on a terminal, enters the lines of `setUp`, and types every row of `TYPED`. */
-async function typeInShell(setUp: readonly string[], command: string): Promise<void> {
+/**
+ * Starts a shell on a terminal, and enters the lines of `setUp`. Then it types the keys of each row of
+ * `TYPED`, and waits until the shell prints the row's line.
+ */
+async function typeInShell(setUp: readonly string[], shellCommand: string): Promise<void> {
   // script(1) gives the shell a terminal.
-  const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: ENV });
+  const terminal = spawn('script', ['-qec', shellCommand, '/dev/null'], { env: ENV });
   const printed = new SpawnedText(terminal.stdout, terminal.stderr);
   const untilPrompts = (expectedCount: number): Promise<unknown> =>
     until('the shell waits for a line', () => {
@@ -71,6 +75,7 @@ async function typeInShell(setUp: readonly string[], command: string): Promise<v
   }
 }
 
+/** The programs that the test of each shell needs. */
 const PROGRAMS: Readonly<Record<Shell, readonly string[]>> = {
   bash: ['bash', 'script'],
   zsh: ['zsh', 'script'],
@@ -108,12 +113,12 @@ test('fish completes what is typed', { skip: skipReason({ programs: PROGRAMS.fis
       env: ENV,
       encoding: 'utf8',
     });
-    const words = found
+    const suggestedWords = found
       .trimEnd()
       .split('\n')
       .map((suggestion) => suggestion.replace(/\t.*/, ''));
-    // `[ctl output-volume kitchen delta=5]` gives `delta=`.
+    // For `[ctl output-volume kitchen delta=5]`, the expected word is `delta=`.
     const expected = line.slice(1, -1).split(' ').at(-1)?.replace(/=.*/, '=');
-    assert.deepEqual(words, [expected], typed);
+    assert.deepEqual(suggestedWords, [expected], typed);
   }
 });

@@ -1,5 +1,5 @@
-// `tonearm ctl` against the built daemon: what it changes and prints, its exit statuses, the stream over a
-// restart, and where it looks for the node (docs/ctl.md).
+// Checks `tonearm ctl` on the built daemon: its changes, its output, its exit statuses, its watch during a
+// restart of the daemon, and how it finds the node (docs/ctl.md).
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -23,13 +23,13 @@ const COMMAND_MAX_MS = 60_000;
 const home = temporaryFolder({ after });
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
 
-interface Printed {
+interface CtlResult {
   readonly status: number;
   readonly out: string;
   readonly err: string;
 }
 
-function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Printed> {
+function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CtlResult> {
   const options = { env: { ...ENV, ...env }, timeout: COMMAND_MAX_MS };
   return new Promise((resolve) => {
     execFile(process.execPath, [ENTRY, 'ctl', ...args], options, (error, out, err) => {
@@ -39,7 +39,7 @@ function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}
   });
 }
 
-/** Runs one line of `tonearm ctl` against the daemon. The line must succeed; resolves with its output. */
+/** Runs `tonearm ctl` with the words of `line`. The command must succeed. Resolves with its output. */
 async function runLine({ port }: { readonly port: number }, line: string): Promise<string> {
   const { status, out, err } = await ctl(['--node', `localhost:${port}`, ...line.split(' ')]);
   assert.deepEqual([status, err], [0, ''], line);
@@ -65,7 +65,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     await until(line, async () => hasValues((await readKitchen()) ?? {}, values));
   };
 
-  test('tonearm ctl sets and shifts a volume, by name, by id, and by label in upper or lower case', async () => {
+  test('tonearm ctl finds an output by name, id, or label in upper or lower case, and changes its volume', async () => {
     await runChange('output-volume kitchen 40%', { volume: 0.4 });
     await runChange('output-volume KÜCHE +5%', { volume: 0.45 });
     await runChange('output-volume küche -5%', { volume: 0.4 });
@@ -88,7 +88,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     assert.deepEqual(json, await node.daemon.read('/audio/outputs'));
   });
 
-  test('tonearm ctl prints lines and JSON for every reading operation that this node answers', async () => {
+  test('tonearm ctl prints the answers to reading operations as lines and as JSON', async () => {
     for (const name of 'server health audio audio-server inputs cards clients sleep network'.split(' ')) {
       assert.notEqual(await runLine(node.daemon, name), '', name);
       JSON.parse(await runLine(node.daemon, `${name} --json`));
@@ -118,7 +118,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
       assert.equal(err.split('\n').length, 2, 'the error is one line');
     });
 
-  test('tonearm ctl refuses a name that fits several streams, and lists these streams', async () => {
+  test('tonearm ctl refuses a name that fits several streams of sound, and lists these streams', async () => {
     const streams = [
       await node.sound.play({ app: 'One', name: 'song' }),
       await node.sound.play({ app: 'Two', name: 'Song' }),
@@ -144,18 +144,18 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     assert.equal(status, EXIT.notTonearm, err);
   });
 
-  test('tonearm ctl watch continues after a restart of the daemon, and an interrupt ends it', async (t) => {
+  test('tonearm ctl watch continues after a restart of the daemon, and ends at an interrupt', async (t) => {
     const { port } = node.daemon;
-    const watch = [process.execPath, ENTRY, 'ctl', '--node', `localhost:${port}`, 'watch', 'audio.output'];
-    const plain = spawned(t, ENV, watch);
-    const json = spawned(t, ENV, [...watch, '--json']);
+    const command = [process.execPath, ENTRY, 'ctl', '--node', `localhost:${port}`, 'watch', 'audio.output'];
+    const plain = spawned(t, ENV, command);
+    const json = spawned(t, ENV, [...command, '--json']);
     const untilPrinted = (text: string): Promise<unknown> =>
       until(`both watches print ${text}`, () => plain.out().includes(text) && json.out().includes(text));
     await untilPrinted('"name":"kitchen"');
     await runChange('output-volume kitchen 61%', { volume: 0.61 });
     await untilPrinted('"volume":0.61');
     await node.daemon.restart();
-    await until('the return is reported', () => /the node is there again/.test(plain.err()));
+    await until('the watch reports the return', () => /the node is there again/.test(plain.err()));
     await node.daemon.untilBackend('audio', 'up');
     await runChange('output-volume kitchen 62%', { volume: 0.62 });
     await untilPrinted('"volume":0.62');
@@ -175,8 +175,8 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     // `$0` is Node, and `$1` is main.js. The last line that bash prints is the exit status of the watch.
     const command = `"$0" "$1" ctl --node localhost:${node.daemon.port} watch audio.output | head -n 1; echo "\${PIPESTATUS[0]}"`;
     const { out, ended } = spawned(t, ENV, ['bash', '-c', command, process.execPath, ENTRY]);
-    await until('the first event is there', () => out().startsWith('audio.output.updated'));
-    // The watch notices that the pipe is closed only when it prints a further event. Each call of
+    await until('the first event is printed', () => out().startsWith('audio.output.updated'));
+    // The watch must print a further event to notice that the pipe is closed. Each run of
     // `mute-output kitchen` toggles the mute (docs/ctl.md, "Operations"), and so makes an event.
     await until('the watch has ended', async () => {
       await runLine(node.daemon, 'mute-output kitchen');
@@ -186,18 +186,18 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
   });
 });
 
-test('tonearm ctl finds the node by TONEARM_NODE or else by the configuration on this machine, and prints why it cannot', async (t) => {
+test('tonearm ctl finds the node by TONEARM_NODE or else by the configuration on this machine, and prints why it finds no node', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const config = join(home, '.config/tonearm');
   mkdirSync(config, { recursive: true });
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n`);
   const found = await ctl(['server']);
   assert.match(found.out, /^api_sw: tonearm$/m, found.err);
-  // This password file does not exist. The command works without it, also for users who may not read it.
+  // This password file is missing. The command never reads it, because the user may have no right to do so.
   const broker = 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/none}';
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n${broker}\n`);
-  const withoutPassword = await ctl(['server']);
-  assert.equal(withoutPassword.status, 0, withoutPassword.err);
+  const withoutPasswordFile = await ctl(['server']);
+  assert.equal(withoutPasswordFile.status, 0, withoutPasswordFile.err);
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${await freePort()}}\n`);
   const unreachable = await ctl(['server']);
   assert.equal(unreachable.status, EXIT.unreachable);
@@ -235,8 +235,8 @@ test('tonearm ctl sends the user and the password of an address to a proxy, and 
         answer.pipe(reply);
       }).end();
   });
-  // Each address below contains the password `a%b@c`. The address of `byHost` has the `%` of the password
-  // unescaped, which is allowed because `%b%` is no escape.
+  // Each address below contains the password `a%b@c`. The address of `byHost` does not escape the `%`. This
+  // is allowed, because `%b%` is no escape.
   const byUrl = await ctl(['--node', `http://pi:a%25b%40c@localhost:${port}/node/`, 'server']);
   assert.match(byUrl.out, /^api_sw: tonearm$/m, byUrl.err);
   const byHost = await ctl(['--node', `pi:a%b%40c@localhost:${port}`, 'server']);
@@ -247,7 +247,7 @@ test('tonearm ctl sends the user and the password of an address to a proxy, and 
   assert.doesNotMatch(printed, /a%b@c|a%25b%40c|a%b%40c/);
 });
 
-test('tonearm ctl has a status of its own for the answer of another program', async (t) => {
+test('tonearm ctl ends with the status notTonearm if another program answers', async (t) => {
   const port = await startServer(t, (_, reply) => reply.end('<p>hello</p>'));
   for (const line of ['server', 'pause-players']) {
     const { status, err } = await ctl(['--node', `localhost:${port}`, line]);
@@ -255,7 +255,7 @@ test('tonearm ctl has a status of its own for the answer of another program', as
   }
 });
 
-test('tonearm ctl needs no node for help, version and wrong usage', async () => {
+test('tonearm ctl needs no node to print help and version, and to refuse wrong usage', async () => {
   const help = await ctl(['--help']);
   assert.equal(help.status, 0);
   assert.match(help.out, /^ {2}output-volume OUTPUT VOLUME\|DELTA +Sets or shifts the volume of an output$/m);

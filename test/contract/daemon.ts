@@ -1,5 +1,6 @@
-// Runs the built daemon for a test, on a free port and with a configuration of its own. The test sends
-// requests and signals, and ends or restarts the daemon. Nothing of the daemon's code is used.
+// Runs the built daemon for a test, on a free port and with a configuration of its own. The methods of
+// `Daemon` send requests and signals, and end or restart the process. This file uses none of the daemon's
+// code.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,21 +13,21 @@ import { freePort } from '../tools/free-port.js';
 import { type HttpAnswer, send } from '../tools/http.js';
 import { Hopeless, until } from '../until.js';
 
-/** The shipped bundle, as `npm run build` leaves it beside the compiled tests. */
+/** The shipped bundle. `npm run build` makes it together with the compiled tests. */
 export const ENTRY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 /** A configuration in which no backend is enabled. */
 export const NO_BACKENDS = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
-/** Matches every reason, also an empty one. */
-const ANY_REASON = /(?:)/;
+/** Matches every `detail`, and also a missing one. */
+const ANY_DETAIL = /(?:)/;
 /** Arguments of Node that make threads hang or end on SIGUSR2, see saboteur.ts. */
 export const SABOTEUR = [`--import=${new URL('../node/faults/saboteur.js', import.meta.url).href}`];
 
 export interface DaemonOptions {
   /** Variables to add to the environment, such as those of a sound server. */
   readonly env?: Environment;
-  /** Sections of the configuration, in YAML; `api.port` is set for you. */
+  /** Sections of the configuration besides `api`, in YAML. */
   readonly config?: string;
-  /** Extra keys below `api`, in YAML flow style, such as `sse: {maxClients: 2}`. */
+  /** Keys below `api` besides `port`, in YAML flow style, such as `sse: {maxClients: 2}`. */
   readonly api?: string;
   /** The `main.js` of another build than the shipped one. */
   readonly entry?: string;
@@ -58,7 +59,7 @@ export class Daemon {
     this.#program = launch();
   }
 
-  /** Starts a daemon, and resolves when it answers. With `t`, the daemon ends when the test ends. */
+  /** Starts a daemon, and resolves when it answers. With `t`, the daemon ends when `t` ends. */
   static async start(options: DaemonOptions = {}, t?: Ending): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
@@ -106,7 +107,7 @@ export class Daemon {
     return answer;
   }
 
-  /** The parsed body of a GET that must be 200. */
+  /** Sends a GET, and returns the parsed body. The status must be 200. */
   async read<T>(path: string): Promise<T> {
     const answer = await this.get(path);
     if (answer.status !== 200) throw new Error(`GET ${path}: ${answer.status} ${answer.text}`);
@@ -123,15 +124,15 @@ export class Daemon {
     return this.read('/health');
   }
 
-  /** Waits until the backend has this state, with this reason. */
-  async untilBackend(name: string, state: string, reason = ANY_REASON): Promise<void> {
-    await until(`${name} is ${state} ${reason}`, async () => {
+  /** Waits until the backend has this state, and a `detail` that the pattern matches. */
+  async untilBackend(name: string, state: string, detailPattern = ANY_DETAIL): Promise<void> {
+    await until(`${name} is ${state} ${detailPattern}`, async () => {
       const backend = (await this.health()).backends[name];
-      return backend?.state === state && reason.test(backend.detail ?? '');
+      return backend?.state === state && detailPattern.test(backend.detail ?? '');
     });
   }
 
-  /** Waits until this number of streams is open. */
+  /** Waits until exactly this number of event streams is open. */
   async untilStreamsOpen(count: number): Promise<void> {
     await until(`${count} streams are open`, async () => (await this.health()).streams.open === count);
   }
@@ -140,7 +141,7 @@ export class Daemon {
     this.#program.signal(signal);
   }
 
-  /** Resolves with the exit status or the signal when the process has ended. */
+  /** Waits for the end of the process. Resolves with its exit status, or with the signal that ended it. */
   status(): Promise<number | NodeJS.Signals | null> {
     return this.#program.status();
   }
@@ -155,7 +156,7 @@ export class Daemon {
     await this.resume();
   }
 
-  /** Ends the process, and keeps its directory, so that `resume` can start it again. */
+  /** Ends the process, and keeps the directory, so that `resume` can start the daemon again. */
   end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     return this.#program.end(signal);
   }
@@ -166,7 +167,7 @@ export class Daemon {
     await this.#untilAnswering();
   }
 
-  /** Ends the daemon for good: closes its streams, and removes its directory. */
+  /** Closes the streams that the test has opened, ends the daemon for good, and removes its directory. */
   async stop(): Promise<void> {
     for (const stream of this.#streams) stream.close();
     await this.#program.end();

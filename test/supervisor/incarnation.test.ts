@@ -1,6 +1,6 @@
-// Tests when the silence of a thread means that it hangs, and which messages of a thread that ends are still
-// handed on. Also tests when a dead child is started again (docs/http-api.md, "Backends that are away"),
-// which reason is reported, and how long all children may take to stop. test/crash tests real threads.
+// Tests when a silent thread counts as hanging, and which messages of an ending thread are still handed on.
+// Also tests when a dead child is started again (docs/http-api.md, "Backends that are away"), which reason
+// is reported for its death, and how long the children may take to stop. test/crash tests real threads.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -22,8 +22,8 @@ test('a ping is due after 30 s, or after 5 minutes if the thread is idle or may 
   }));
 
 /**
- * The verdict `wait` stands for no reason to kill the thread. The utilization is undefined for a task that
- * never got a thread.
+ * The verdict `wait` means that there is no reason to kill the thread. The utilization is undefined if the
+ * thread could not be started.
  */
 const SILENCES: readonly (readonly [
   utilization: number | undefined,
@@ -57,7 +57,7 @@ for (const [utilization, beats, isPinged] of PING_ROWS) {
     assert.equal(needsPing(utilization, beats, HEARTBEAT), isPinged));
 }
 
-/** A thread whose messages the test posts. */
+/** Makes an incarnation without a real thread. The test posts the messages of the thread with `post`. */
 function threadUnderTest(t: TestContext) {
   const delivered: string[][] = [];
   const clock = new ManualClock();
@@ -103,17 +103,17 @@ for (const [isKilled, title] of [
     await until('the first text is handed on', () => delivered.length > 0);
     post(batchOf('b'), batchOf('c'));
     // The clock stands still, so b and c seem to follow a at once. The incarnation keeps such batches until
-    // the end of the turn in which they arrive. The callback below runs earlier in this turn: b and c are
-    // still kept, and d is still in the port.
-    const lastItems = await new Promise<FromActor[]>((resolve) => {
+    // the end of the turn in which they arrive. The callback below runs before the end of this turn, so b and
+    // c are still kept. The batch d is still in the port.
+    const lastBatches = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
         post(batchOf('d'));
         if (isKilled) incarnation.kill('for a test');
         resolve(incarnation.close());
       });
     });
-    assert.deepEqual(lastItems.flatMap(texts), isKilled ? [] : ['b', 'c', 'd']);
-    // By the next turn, the incarnation would have handed on b and c.
+    assert.deepEqual(lastBatches.flatMap(texts), isKilled ? [] : ['b', 'c', 'd']);
+    // An incarnation that still kept b and c would hand them on before the next turn.
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(delivered, [['a']]);
   });
@@ -137,8 +137,8 @@ for (const [hasSentMessage, firstPingMs, title] of [
 }
 
 /**
- * The times of all deaths, and what is done after the last of them: the verdict and the wait. A death
- * counts for a minute. The waits after one to five deaths are 0, 250, 500, 1000 and 2000 ms
+ * The times of all deaths, and the verdict and the wait after the last death. Only the deaths of the last
+ * minute count. The waits after one to five deaths are 0, 250, 500, 1000 and 2000 ms
  * (RESTARTS of policy.ts).
  */
 const DEATHS: readonly (readonly [
@@ -148,13 +148,13 @@ const DEATHS: readonly (readonly [
   waitMs: number,
 ])[] = [
   [
-    'a death of 60 s ago is forgotten, so a sixth death is followed by a restart',
+    'a death does not count after 60 s, so a restart follows the sixth death',
     [0, 1, 2, 3, 4, 60_000],
     'restarting',
     2000,
   ],
   [
-    'a child that dies once a minute is always restarted at once',
+    'a child that dies every 60 s is always restarted without a wait',
     [0, 60_000, 120_000, 180_000],
     'restarting',
     0,
@@ -173,22 +173,22 @@ for (const [title, deaths, verdict, waitMs] of DEATHS) {
   });
 }
 
-test('the history of deaths is bounded however fast they come', () => {
+test('the history of deaths is bounded, even if a child dies very often', () => {
   let deaths: readonly number[] = [];
   for (let diedAt = 0; diedAt < 1000; diedAt += 1)
     deaths = restartAfterDeath(deaths, diedAt, RESTARTS).deaths;
-  // The history has one death more than RESTARTS of policy.ts has waits.
+  // RESTARTS of policy.ts has five waits, and the history keeps one death more.
   assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);
 });
 
-test('the stop deadlines of all children together are below 4 s, and below the time at which children are killed', () => {
+test('the sum of the stop deadlines of all children is below 4 s, and below the time at which children are killed', () => {
   const totalMs = CHILDREN.reduce((sum, { stopWithinMs }) => sum + stopWithinMs, 0);
   assert.ok(totalMs < 4000, `${totalMs} ms`);
   assert.ok(totalMs < SHUTDOWN.childrenMs, `${totalMs} ms`);
 });
 
-test('if all children together have too little time to stop, each gets the same part of its own time', () => {
-  // The three children need 2000 ms together. The expected time is that of the first one.
+test('if all children together have too little time to stop, each gets the same fraction of its own time', () => {
+  // The three children need 2000 ms together. The expected time is that of the first child.
   const rows: readonly [leftMs: number, expectedMs: number][] = [
     [10_000, 500],
     [2_000, 500],

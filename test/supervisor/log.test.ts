@@ -1,5 +1,5 @@
-// The lines of the log, for journald and for a terminal. When the output refuses lines, nothing throws, and a
-// line reports how many were lost.
+// Tests the lines of the log, for journald and for a terminal. If the output refuses lines, nothing throws,
+// and a later line reports how many lines were lost.
 
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawnSync } from 'node:child_process';
@@ -30,13 +30,13 @@ test('lines below the level are dropped', () => {
   assert.equal(sink.lines.map(({ level }) => level).join(), 'warn,error,fatal');
 });
 
-test('a stack keeps its lines, and has nothing that acts on a terminal', () => {
+test('a stack keeps its line breaks, and each other character that a terminal obeys is escaped', () => {
   const sink = collectingSink();
   createLogger('info', sink).log('error', 'x', { stack: 'Error: \u009b31m\u202ered\n    at z' });
   assert.equal(sink.lines[0]?.['stack'], 'Error: \\u{9b}31m\\u{202e}red\n    at z');
 });
 
-test('a field named cookie never reaches the log', () => {
+test('the value of a field named cookie never reaches the log', () => {
   const sink = collectingSink();
   createLogger('info', sink).log('info', 'x', { cookie: 'very secret' });
   assert.ok(!JSON.stringify(sink.lines).includes('very secret'));
@@ -61,12 +61,12 @@ const TERMINAL_LINES: readonly (readonly [what: string, fields: object, printed:
     `${LOCAL_TIME} ERROR systemd   backend is failed detail=no bus restarts=6\n`,
   ],
   [
-    'a stack below',
+    'its stack below it',
     { level: 'warn', msg: 'x', stack: 'Error: y\n    at z' },
     `${LOCAL_TIME} WARN            x\n    Error: y\n    at z\n`,
   ],
   [
-    'nothing that acts on a terminal',
+    'an escape for each character that a terminal obeys',
     { level: 'warn', msg: 'a\x1b[2Jb\u202ec', name: 'd\re\n\x9b31m' },
     `${LOCAL_TIME} WARN            a\\u{1b}[2Jb\\u{202e}c name=d\\u{d}e\\u{a}\\u{9b}31m\n`,
   ],
@@ -132,8 +132,8 @@ test('a line that was accepted only in part is completed before the next line be
 });
 
 // A full socket, such as journald's, is tested in test/contract/program.test.ts.
-// The pipe itself blocks (full-socket.ts), so `standardOutput` must open it once more without blocking.
-test('a full pipe refuses a line, and does not hold up the writer', {
+// The output of `fullPipe` blocks, so `standardOutput` must open the pipe once more with O_NONBLOCK.
+test('a full pipe refuses a line, and does not block the writer', {
   skip: skipReason({ programs: ['mkfifo'] }),
 }, async (t) => {
   const { output, close } = await fullPipe();

@@ -1,5 +1,5 @@
-// How often the configuration is read when several readings are requested. test/contract/reload.test.ts has
-// what a reading changes.
+// Tests how often the configuration is read if several readings are requested. test/contract/reload.test.ts
+// tests the effects of a reading.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { Deferred } from '../deferred.js';
 import { until } from '../until.js';
 import { configurationOf } from './config/full.js';
 
-test('all requests that come during a reading cause one more reading', async () => {
+test('several requests during one reading cause only one further reading', async () => {
   const configuration = await configurationOf('');
   const readings: Deferred<LoadResult>[] = [];
   const done = new Deferred<void>();

@@ -1,7 +1,7 @@
 // Makes connections to a server take more than a second, as if the server was far away. The server's process
 // is stopped, and its queue of connections is filled. The kernel then drops the first packet of each new
-// connection. The tests that use this are in a network of their own, in which no other program changes the
-// kernel's counters.
+// connection. The tests that use this file run in a network of their own, in which no other program changes
+// the kernel's counters.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -24,18 +24,18 @@ function droppedConnections(): number {
  */
 export async function delayConnections(pid: number, port: number) {
   process.kill(pid, 'SIGSTOP');
-  const before = droppedConnections();
+  const droppedBefore = droppedConnections();
   const sockets: Socket[] = [];
-  while (droppedConnections() === before) {
+  while (droppedConnections() === droppedBefore) {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);
     await Promise.race([
       once(socket, 'connect'),
-      until('the connection is dropped', () => droppedConnections() > before),
+      until('the connection is dropped', () => droppedConnections() > droppedBefore),
     ]);
   }
-  // The stopped process accepts nothing, so the queue stays full without these sockets. A socket that stayed
-  // open would send its dropped packet again, which `droppedConnections` counts.
+  // The stopped process accepts nothing, so the queue stays full after these sockets are closed. If a socket
+  // stayed open, its dropped packet would be sent and dropped again, and `droppedConnections` would count it.
   for (const socket of sockets) socket.destroy();
   const droppedWhenFull = droppedConnections();
   return {

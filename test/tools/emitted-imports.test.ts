@@ -18,7 +18,7 @@ interface Check {
   readonly checkEmittedImports: (outdir: string, metafiles: readonly Metafile[]) => void;
 }
 
-test('the build fails at an import that leads nowhere from the emitted file', async (t) => {
+test('the build fails if an emitted file has an import that leads nowhere', async (t) => {
   const { checkEmittedImports }: Check = await import(new URL('packaging/emitted-imports.mjs', ROOT).href);
   const folder = temporaryFolder(t);
   const outdir = join(folder, 'out');
@@ -35,7 +35,7 @@ test('the build fails at an import that leads nowhere from the emitted file', as
   const besideLate = await emit('main', "require('./late.js'); import('node:fs');", './late.js');
   checkEmittedImports(outdir, [late, besideLate]);
 
-  // This file loads the path twice, but the error names it once.
+  // The file part/actor.js loads ./late.js twice, but the error names that path once.
   const belowLate = await emit('part/actor', "import('./late.js'); require('./late.js');", './late.js');
   assert.throws(() => checkEmittedImports(outdir, [late, belowLate]), {
     message: 'the build is broken:\npart/actor.js loads ./late.js, which is not there',
@@ -48,7 +48,7 @@ test('the build fails at an import that leads nowhere from the emitted file', as
 /** Piscina tries to load this package, and works without it. */
 const OPTIONAL = '@napi-rs/nice';
 
-test('every path that a shipped bundle loads is there, and the only package that bundles load is optional', () => {
+test('every path that a shipped bundle loads exists, and bundles load only one package, which is optional', () => {
   const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' });
   const bundles = files.filter((file) => file.endsWith('.js') && !file.startsWith('page/'));
   const loaded = bundles.flatMap((file) =>

@@ -26,7 +26,7 @@ export async function freePort(): Promise<number> {
   throw new Error('no port is free');
 }
 
-/** Takes the UDP port of the same number as a mark. Resolves with false if another process has it. */
+/** Binds the UDP port of the same number, as a reservation. Resolves with false if it is bound already. */
 function reserve(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref();
   return new Promise((resolve) => {

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 const NOT_IN_CLONE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
 /** Debian 12 and 13 have this npm. */
 const NPM = '9.2.0';
-/** The Node of Debian 12, and a newer one. No package of package-lock.json has a binary for either. */
+/** The Node of Debian 12, and a newer one. No package of package-lock.json has a binary for them. */
 const NODES = ['18', '26'];
 /** This Node cannot read the bundles, so main.js loads old-node.js instead (packaging/build.mjs). */
 const OLD_NODE = '12';
@@ -21,16 +21,17 @@ const NODE_PACKAGE = `node-linux-${process.arch}`;
 const skip =
   process.env['TONEARM_REQUIRE_ALL'] === '1'
     ? false
-    : 'fetches 300 MB, so only where nothing may be left out (TONEARM_REQUIRE_ALL=1)';
+    : 'the tests fetch 300 MB, so they run only with TONEARM_REQUIRE_ALL=1';
 
 describe('a fresh checkout', { skip }, () => {
   const home = temporaryFolder({ after });
   const checkout = join(home, 'checkout');
 
-  /** Runs npm 9.2 on Node `major`. Both come first in PATH. Resolves with all output. */
+  /** Runs npm 9.2 on Node `major`. Both programs come first in PATH. Resolves with all output. */
   const npm = async (major: string, ...args: readonly string[]): Promise<string> => {
     const programs = join(home, `programs-${major}`);
-    // With NODE_TEST_CONTEXT set, a test runner believes that it runs within another one, and runs nothing.
+    // If NODE_TEST_CONTEXT is set, a test runner believes that another test runner has started it, and runs
+    // nothing.
     const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
     const env = { ...inherited, PATH: `${programs}:${process.env['PATH']}` };
     const running = run('npm', [...args], { cwd: checkout, env });
@@ -80,7 +81,7 @@ describe('a fresh checkout', { skip }, () => {
 
   // The test above has installed the npm packages in the copy.
   for (const major of NODES) {
-    test(`npm start works on Node ${major}, and installs nothing again`, async () => {
+    test(`npm start works on Node ${major}, and does not install the npm packages a second time`, async () => {
       const output = await npm(major, 'start', '--', '--version');
       assert.match(output, /^\d+\.\d+\.\d+$/m);
       assert.match(output, new RegExp(`^setup: .*no binary for Node v${major}\\.`, 'm'));

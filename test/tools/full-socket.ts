@@ -1,5 +1,5 @@
-// Makes a socket and a pipe into which nothing more fits, for a program's standard output. journald's socket
-// is like this while journald reads nothing.
+// Makes a full socket or a full pipe for a program's standard output. Nothing more fits into it. journald's
+// socket becomes full while journald reads nothing.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { temporaryFolder } from '../temporary-folder.js';
 
-/** This is more than a socket's buffers hold, so that the rest waits in this process for ever. */
+/** A socket's buffers have less room than this. The rest of the bytes waits in this process for ever. */
 const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -17,7 +17,7 @@ const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
  */
 export const WITH_BLOCKING_OUTPUT = ['perl', '-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
 
-/** The other end never reads. The test calls `close` when the program has ended. */
+/** The other end of `output` never reads. The test calls `close` when the program has ended. */
 interface FullOutput {
   readonly output: Socket | number;
   close(): void;

@@ -5,7 +5,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 /** Twice the time of the slowest answer (10 s: docs/http-api.md, "Limits"). */
 const DEADLINE_MS = 20_000;
 
-/** The error's message ends with this text when no answer came in time. */
+/** If no answer comes in time, `send` rejects with an error whose message ends with this text. */
 export const NO_ANSWER = ': no answer';
 
 export interface HttpRequest {
@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly deadlineMs?: number;
   /** An address of this machine; 127.0.0.1 by default. */
   readonly host?: string;
-  /** True if the answer is taken without its body, which may be an endless stream. */
+  /** True if `send` does not read the body of the answer. Such a body may be an endless stream. */
   readonly isHeadOnly?: boolean;
 }
 

@@ -1,6 +1,6 @@
-// The lock file is whole: it also has the optional packages of other platforms. npm leaves these out when it
-// cannot see them in the registry that it uses. `npm ci` refuses a lock file without them. Debian's npm 9.2
-// can read the lock file, and no package in it is compiled.
+// Tests that the lock file also has the optional packages of other platforms. npm leaves these packages out
+// if its registry does not list them, but `npm ci` refuses a lock file without them. Also tests that Debian's
+// npm 9.2 can read the overrides, and that usocket is not compiled.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -24,8 +24,8 @@ const { packages }: { packages: Readonly<Record<string, LockedPackage>> } = JSON
 );
 
 /**
- * The paths at which Node would search for the dependency `name` of the package at `path`. For `b` and
- * `node_modules/a` they are `node_modules/b` and `node_modules/a/node_modules/b`.
+ * The paths at which Node would search for the dependency `name` of the package at `path`. For the
+ * dependency `b` of `node_modules/a` they are `node_modules/b` and `node_modules/a/node_modules/b`.
  */
 function candidatePaths(path: string, name: string): readonly string[] {
   const steps = path.split('/node_modules/');
@@ -35,11 +35,11 @@ function candidatePaths(path: string, name: string): readonly string[] {
   return [`node_modules/${name}`, ...packageFolders.map((folder) => `${folder}/node_modules/${name}`)];
 }
 
-test('the lock file holds every package that another one requires', () => {
+test('the lock file has every package that another package requires', () => {
   const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
       .filter((name) => !candidatePaths(path, name).some((candidate) => Object.hasOwn(packages, candidate)))
-      .map((name) => `${name}, which ${path} asks for`),
+      .map((name) => `${name}, which ${path} requires`),
   );
   assert.deepEqual(missing, []);
 });
@@ -52,7 +52,7 @@ test('every override is a version: npm 9.2 cannot read an override that names a 
     assert.match(String(value), /^[\^~]?\d+\.\d+\.\d+$/, name);
 });
 
-test("usocket is a stub that is not compiled, and with it dbus-next uses Node's sockets", async (t) => {
+test("usocket is a stub that is not compiled, so dbus-next uses Node's sockets", async (t) => {
   const require = createRequire(import.meta.url);
   assert.throws(() => require('usocket'), /usocket is not part of tonearm/);
   // The stub is the only usocket, and no package brings node-gyp, which compiles addons.

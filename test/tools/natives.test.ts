@@ -1,5 +1,5 @@
-// The table of the binaries of uWebSockets.js (packaging/natives.mjs) agrees with the installed packages.
-// The published package.json agrees with the table.
+// Tests that the table in packaging/natives.mjs has the same binaries of uWebSockets.js as the installed
+// packages, and that the published package.json agrees with the table.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -28,8 +28,8 @@ const { engines } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8
 
 /**
  * Debian 12 has glibc 2.36, Debian 13 has 2.41. The package uWebSockets.js needs 2.38. The package uws-pack
- * needs only 2.28, but has binaries for Node 20 and 22 alone. Only uws-pack has binaries for `arm`. A machine
- * with another C library has no version of glibc.
+ * needs only 2.28, but it has no binaries for Node 24 and 25. Only uws-pack has binaries for `arm`. If a
+ * machine has another C library, its `glibc` is undefined.
  */
 const MACHINES: readonly (readonly [
   node: number,
@@ -66,5 +66,5 @@ test('the table has the binaries of the installed packages', () => {
   }
 });
 
-test('engines of the published package are the Nodes that have a binary for some processor', () =>
+test('the published package.json has in `engines` the Nodes that have a binary for some processor', () =>
   assert.equal(engines.node, natives.SUPPORTED_NODES.join(' || ')));

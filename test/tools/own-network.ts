@@ -1,6 +1,6 @@
-// Runs the tests of a file inside a network namespace of its own, where interfaces and addresses can be made
-// and taken away without an effect on anybody else. The file runs itself once more there: this is the inner
-// run. The interfaces end with the namespace.
+// Runs the tests of a file inside a network namespace of its own. The tests can add and remove interfaces and
+// addresses there without an effect on other programs. The file starts a second run of itself inside the
+// namespace. This second run is called the inner run. The interfaces end with the namespace.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -11,9 +11,9 @@ import { skipReason } from './requirements.js';
 /** The environment variable that is set in the inner run of the file. */
 const INSIDE_VARIABLE = 'TONEARM_TEST_OWN_NETWORK';
 /**
- * The inner run must end before the runner's deadline for a file, so that its output is shown. The longest
- * file, access.test.ts, requests every route at every address. It takes half a minute, and two minutes while
- * thirty processes want two cores.
+ * The inner run must end before the test runner's deadline for a file, so that the test can report the output
+ * of the inner run. The slowest file, access.test.ts, requests every route at every address. It takes half a
+ * minute, or two minutes if thirty processes share two cores.
  */
 const DEADLINE_MS = 8 * 60_000;
 
@@ -29,8 +29,8 @@ export function ip(...args: readonly string[]): void {
 }
 
 /**
- * `url` is the file's own `import.meta.url`. `declare` declares its tests, and is called only in the inner
- * run, where `lo` is up.
+ * `url` is the `import.meta.url` of the test file. `declare` declares the tests of the file, and is called
+ * only in the inner run, where `lo` is up.
  */
 export function inOwnNetwork(url: string, declare: () => void): void {
   if (process.env[INSIDE_VARIABLE] === '1') {

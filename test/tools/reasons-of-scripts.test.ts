@@ -1,5 +1,5 @@
-// Tests that the shell scripts of packaging/ print a reason when they stop waiting. The test replaces the
-// programs for which they wait, so it does not wait until a deadline has passed.
+// Tests that the shell scripts of packaging/ print a reason when they stop waiting for a program. The tests
+// replace these programs, so no test waits until a deadline has passed.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ const PACKAGING = fileURLToPath(new URL('../../../packaging/', import.meta.url))
 const TIMED_OUT = 'exit 124';
 const SUCCEEDS = 'exit 0';
 
-/** `programs` are lines of shell, by the name of the program that they stand for. */
+/** `programs` has the names of programs, each with the lines of shell that replace the program. */
 function runShell(
   t: TestContext,
   script: string,
@@ -47,11 +47,11 @@ test('user-managers.sh names the user whose systemd does not answer, and the com
   );
 });
 
-test('tonearm-setup reports that its look for an upgrade has not ended in time', (t) => {
+test('tonearm-setup reports that its search for an upgrade has not ended in time', (t) => {
   const setUp = readFileSync(join(PACKAGING, 'tonearm-setup'), 'utf8');
   const definition =
     /^first_look\(\) \{\n.*?^\}\n/ms.exec(setUp)?.[0] ?? assert.fail('there is no first_look');
-  // These replace the functions of tonearm-setup that first_look calls. `shift` drops the name of the step.
+  // These functions replace those of tonearm-setup that first_look calls. `shift` drops the name of the step.
   const otherFunctions = 'step() { shift; "$@"; }; as_user() { "$@"; }; last_words() { :; }';
   const values = "DETECTOR_DEADLINE_S=300 dry=no trouble='' status_of='systemctl --user status'";
   const script = `${definition}${otherFunctions}\n${values}\nfirst_look\necho "$trouble"`;

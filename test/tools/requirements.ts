@@ -1,5 +1,5 @@
-// Checks that this machine has what a test needs. A test that cannot run gives the reason in one line; where
-// nothing may be left out (TONEARM_REQUIRE_ALL=1, as in CI), it runs and fails.
+// Checks that this machine has what a test needs. A test that cannot run is skipped, and gives the reason in
+// one line. With TONEARM_REQUIRE_ALL=1, as in CI, such a test is not skipped, but runs and fails.
 
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ export interface Requirements {
   readonly programs?: readonly string[];
   /** Debian packages without a program, each with the path of one of its files. */
   readonly packages?: Readonly<Record<string, string>>;
+  /** True if the test must run as the user root. */
   readonly root?: boolean;
 }
 

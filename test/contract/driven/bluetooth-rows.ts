@@ -1,7 +1,7 @@
-// Rows of the table (row.ts) about Bluetooth, on a scripted BlueZ with three adapters. `house` has the
-// first, `plain` the second, and `cards` the third. hasten.ts ends the idle time of `plain`, and the scans
-// and pairing modes of `cards`, at once. house.ts adds the loudspeaker `SPEAKER` to the first adapter,
-// which `bluez.adapter()` returns.
+// Rows of the table (row.ts) about Bluetooth, on a scripted BlueZ with three adapters. Three daemons of
+// house.ts use one adapter each: `house` the first, `plain` the second, and `cards` the third. hasten.ts
+// shortens the idle time of `plain`, and the scans and pairing modes of `cards`. house.ts adds the
+// loudspeaker `SPEAKER` to the first adapter. `bluez.adapter()` returns the properties of the first adapter.
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';
@@ -35,7 +35,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key bluetooth.powerOnStart', 'key bluetooth.idleTimeout'],
-    title: 'powerOnStart switches the adapter on, and idleTimeout switches it off again',
+    title: 'bluetooth.powerOnStart switches the adapter on, and bluetooth.idleTimeout switches it off again',
     run: async ({ plain, bluez }) => {
       assertCalled(bluez, 'Set Powered=true');
       await until('the adapter is off', () => bluez.adapter(SECOND_ADAPTER)['Powered'] === false);
@@ -45,7 +45,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation switchBluetoothOff', 'operation switchBluetoothOn', 'event bluetooth.updated'],
-    title: 'the adapter is switched off and on, and the change is an event',
+    title: 'commands switch the Bluetooth adapter off and on, and the switching off is an event',
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/power_down');
       assert.equal(bluez.adapter()['Powered'], false);
@@ -56,7 +56,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation startPairing', 'operation stopPairing'],
-    title: 'pairing mode opens the adapter, and the end of the mode closes the adapter',
+    title: 'the adapter is discoverable and pairable in pairing mode, and is not discoverable afterwards',
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/pairing_mode');
       const { Discoverable, Pairable } = bluez.adapter();
@@ -69,7 +69,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key bluetooth.pairingTimeout'],
-    title: 'pairing mode ends after pairingTimeout, and BlueZ gets the same timeout',
+    title: 'pairing mode ends after bluetooth.pairingTimeout, and BlueZ gets the same timeout',
     run: async ({ cards, bluez }) => {
       await cards.post('/bluetooth/pairing_mode');
       // `cards` has a pairingTimeout of 17 s (house.ts). hasten.ts shortens only the daemon's own timer.
@@ -84,7 +84,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
       'event bluetooth.discovered',
       'operation bluetoothDevices',
     ],
-    title: 'a scan finds a device, and ends',
+    title: 'a scan finds a device, and a command stops the scan',
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/scan');
       assertCalled(bluez, 'StartDiscovery');
@@ -98,7 +98,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key bluetooth.scanTimeout'],
-    title: 'a scan ends after scanTimeout',
+    title: 'a scan ends after bluetooth.scanTimeout',
     run: async ({ cards, bluez }) => {
       const countStops = () => bluez.calls.filter((call) => call === 'StopDiscovery').length;
       const before = countStops();
@@ -109,13 +109,13 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation connectDevice', 'operation disconnectDevice'],
-    title: 'a device is connected and disconnected',
+    title: 'commands connect and disconnect a device',
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/connect', { address: SPEAKER });
       assert.equal(bluez.device(SPEAKER)['Connected'], true);
       await house.untilEvent('bluetooth.updated', (data) => data.includes('"connected":true'));
       await house.post('/bluetooth/disconnect', { address: SPEAKER });
-      await until('the device is away', () => bluez.device(SPEAKER)['Connected'] === false);
+      await until('the device is disconnected', () => bluez.device(SPEAKER)['Connected'] === false);
     },
   },
   {

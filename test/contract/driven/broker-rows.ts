@@ -1,5 +1,6 @@
-// Rows of the table (row.ts) about MQTT, on a real broker that demands a password, and has a certificate of
-// its own. `house` takes commands and shows itself to Home Assistant, `plain` does neither.
+// Rows of the table (row.ts) about MQTT, on a real broker. The broker demands a password, and has a
+// certificate from a private authority. The daemon `house` carries out commands from the broker, and
+// announces itself to Home Assistant. The daemon `plain` does neither.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -26,7 +27,7 @@ openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out 
 `;
 const USER = 'node';
 const PASSWORD = 'secret of the house';
-/** Any number is allowed, because the line of the password file names it. */
+/** Mosquitto accepts any number, because the line of the password file contains the number. */
 const HASH_ROUNDS = 101;
 /** SHA-512 makes a hash of this length. */
 const HASH_BYTES = 64;
@@ -111,7 +112,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
   },
   {
     drives: ['key mqtt.control'],
-    title: 'mqtt.control decides whether commands are carried out',
+    title: 'mqtt.control decides whether the node carries out commands from the broker',
     run: async ({ plain, spy, units }) => {
       for (const branch of ['house/attic', 'house/cellar'])
         await spy.untilText(`${branch}/status`, (text) => text === 'online');
@@ -121,29 +122,28 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
         text.includes('"running":true'),
       );
       await spy.publish(`house/cellar/${COMMAND_TOPIC}`, 'stop');
-      // The node answers `who` with its status. `stop` was sent before `who`, so the node has received both
-      // when it answers.
+      // `plain` answers `who` with its status. The spy has sent `stop` before `who`, so `plain` has received
+      // both when it answers.
       const countAnswers = () => spy.texts('house/cellar/status').length;
       const before = countAnswers();
       await spy.publish('house/cellar/who', '');
-      await until('the node has answered', () => countAnswers() > before);
-      // If the node carried `stop` out, `StopUnit` would reach systemd before this `restart`.
+      await until('`plain` has answered', () => countAnswers() > before);
+      // If `plain` carried out `stop`, `StopUnit` would reach systemd before this restart.
       await plain.post('/services/user/player.service/restart');
       assert.ok(!units.calls.some((call) => call.startsWith('StopUnit')));
     },
   },
   {
     drives: ['key mqtt.homeAssistant', 'key mqtt.homeAssistantPrefix'],
-    title: 'mqtt.homeAssistant shows the node below mqtt.homeAssistantPrefix',
+    title:
+      'with mqtt.homeAssistant, the node announces itself to Home Assistant below mqtt.homeAssistantPrefix',
     run: async ({ spy }) => {
-      const announcedDevices = () => [...spy.tree()].filter(([topic]) => topic.startsWith('ha/device/'));
-      await until('a device is announced', () => announcedDevices().length > 0);
+      const listAnnounced = () => [...spy.tree()].filter(([topic]) => topic.startsWith('ha/device/'));
+      await until('a device is announced', () => listAnnounced().length > 0);
       assert.ok(
-        announcedDevices().every(
-          ([, text]) => text.includes('house/attic') && !text.includes('house/cellar'),
-        ),
+        listAnnounced().every(([, text]) => text.includes('house/attic') && !text.includes('house/cellar')),
       );
-      // `homeassistant` is the default of the prefix.
+      // `homeassistant` is the default of mqtt.homeAssistantPrefix.
       assert.ok(![...spy.tree().keys()].some((topic) => topic.startsWith('homeassistant/')));
     },
   },

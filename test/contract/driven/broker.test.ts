@@ -1,4 +1,4 @@
-// Drives the built daemon by the rows of the table that need a broker.
+// Runs those rows of the table (row.ts) that need a broker.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';

@@ -15,7 +15,7 @@ export interface BusCall {
 
 /** Signature and values of the answer, or the name of an error. */
 export type BusAnswer = readonly [signature: string, ...values: unknown[]] | { readonly error: string };
-/** The keys are members. dbus-next answers calls of other members with an error. */
+/** Each key is a member: D-Bus's word for a method's name. dbus-next answers other calls with an error. */
 export type BusAnswers = Readonly<Record<string, (call: BusCall) => BusAnswer>>;
 
 export class BusService {
@@ -51,7 +51,7 @@ export class BusService {
     const answer = answers[member]?.({ member, path, values });
     if (answer === undefined) return false;
     if ('error' in answer) {
-      // dbus-next declares `Message.newError` wrongly. So an ordinary answer is made, and becomes an error.
+      // dbus-next declares `Message.newError` wrongly. So this code turns an ordinary answer into an error.
       const reply = Message.newMethodReturn(message, 's', ['not today']);
       this.#bus.send(Object.assign(reply, { type: MessageType.ERROR, errorName: answer.error }));
       return true;

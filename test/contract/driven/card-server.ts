@@ -1,6 +1,7 @@
-// A scripted sound server. It has a card with two profiles, an output with two ports, and an input with two
-// ports. Profile and ports can be switched. The server is scripted because a real sound server has no card
-// on a machine without sound hardware. The tests in test/hardware have real cards, on an emulated machine.
+// A scripted sound server with a card, an output and an input. The card has two profiles. The output has two
+// ports, and so has the input. The daemon can switch the profile and the ports. The server is scripted
+// because a real sound server has no card on a machine without sound hardware. The tests in test/hardware use
+// real sound servers, with the cards of an emulated machine.
 
 import {
   bytesOf,
@@ -15,7 +16,7 @@ import type { Ending } from '../daemon.js';
 
 const SINK = 0;
 const CARD = 3;
-/** The card belongs to no module of the sound server. */
+/** The module number of a card that belongs to no module of the sound server. */
 const NO_MODULE = 0xffffffff;
 const PROFILES = ['stereo', 'surround'];
 /** The availability of a port into which something is plugged. */
@@ -25,7 +26,7 @@ const OUTPUT_PORTS = [
   ['line', PLUGGED_IN],
 ] as const;
 
-function cardFields(active: string) {
+function cardFields(activeProfile: string) {
   const profiles = PROFILES.flatMap((name) => [
     text(name),
     text(`Profile ${name}`),
@@ -36,7 +37,7 @@ function cardFields(active: string) {
   ]);
   const beforeProfiles = [u32(CARD), text('dac'), u32(NO_MODULE), text('alsa'), u32(PROFILES.length)];
   const noPorts = u32(0);
-  const afterProfiles = [text(active), props(textProp('device.description', 'The card')), noPorts];
+  const afterProfiles = [text(activeProfile), props(textProp('device.description', 'The card')), noPorts];
   return [...beforeProfiles, ...profiles, ...afterProfiles].flat();
 }
 
@@ -55,7 +56,7 @@ export async function startCardServer(t: Ending) {
   const input = () => source({ name: 'line-in', ports: inputPorts, activePort: state.inputPort });
   const sink = () =>
     bytesOf.sink(SINK, 'living', { card: CARD, ports: OUTPUT_PORTS, activePort: state.port });
-  /** The last text of the fields. Each text stands between `t` and a zero byte, such as `tsurround\0`. */
+  /** The last text of a request. Each text stands between `t` and a zero byte, as in `tsurround\0`. */
   const lastText = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
   const handler = ordinaryExcept({
     [COMMAND.getSinks]: ({ tag }, responder) => responder.reply(tag, sink()),
@@ -72,7 +73,8 @@ export async function startCardServer(t: Ending) {
     },
     [COMMAND.setSourcePort]: ({ tag, fields }, responder) => {
       state.inputPort = lastText(fields);
-      // Unlike the two others, this change has no event. The daemon reads the input again after the reply.
+      // Unlike a change of the profile or of the output's port, this change has no event. The daemon reads
+      // the input again after the reply.
       return responder.reply(tag);
     },
     [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {

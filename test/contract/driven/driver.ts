@@ -1,5 +1,6 @@
-// Drives a built daemon for the rows (row.ts), each of which is a test. It records which requests succeeded
-// and which events came since the current row began, so that row.ts can check what the row has driven.
+// Drives a built daemon for the rows (row.ts). Each row is a test. The driver records which requests have
+// succeeded, and which events have come, since the current row began. With these, row.ts checks what the row
+// has driven.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,8 +14,8 @@ export class Driver {
   readonly daemon: Daemon;
   /** Method and path of each request that was answered with a status below 300. */
   readonly succeeded: string[] = [];
-  /** `earlierEvents` counts the stream's events from before the current row. */
-  readonly #streams: { readonly stream: EventConsumer; earlierEvents: number }[] = [];
+  /** `earlierEventCount` is the number of events that had come when the current row began. */
+  readonly #streams: { readonly stream: EventConsumer; earlierEventCount: number }[] = [];
 
   private constructor(daemon: Daemon) {
     this.daemon = daemon;
@@ -27,10 +28,10 @@ export class Driver {
     return driver;
   }
 
-  /** Opens one more stream. A row may close the stream; otherwise it ends with the daemon. */
+  /** Opens one more stream. A row may close the stream; otherwise the stream ends with the daemon. */
   async openStream(query: string): Promise<EventConsumer> {
     const stream = await this.daemon.events(query);
-    this.#streams.push({ stream, earlierEvents: 0 });
+    this.#streams.push({ stream, earlierEventCount: 0 });
     return stream;
   }
 
@@ -41,7 +42,7 @@ export class Driver {
   /** Forgets the requests and events of earlier rows. */
   beginRow(): void {
     this.succeeded.length = 0;
-    for (const entry of this.#streams) entry.earlierEvents = entry.stream.events.length;
+    for (const entry of this.#streams) entry.earlierEventCount = entry.stream.events.length;
   }
 
   /** The types of the events that have come since the row began. */
@@ -60,25 +61,25 @@ export class Driver {
     return (await this.send('GET', path, undefined, headers)).status;
   }
 
-  /** The parsed body of a GET that must be 200. */
+  /** Sends a GET, and returns the parsed body. The status must be 200. */
   async read<T>(path: string): Promise<T> {
     const { status, text } = await this.send('GET', path);
     assert.equal(status, 200, `GET ${path}: ${text}`);
     return JSON.parse(text) as T;
   }
 
-  /** POSTs, and demands a 202 with an empty body. */
+  /** Sends a POST. The status of the answer must be 202, and its body empty. */
   async post(path: string, body?: unknown): Promise<void> {
     const { status, text } = await this.send('POST', path, body);
     assert.deepEqual([status, text], [202, ''], `POST ${path}`);
   }
 
-  /** Waits until `fits` is true of the document that a GET returns. */
+  /** Repeats a GET until it returns a document for which `fits` is true. */
   untilRead<T>(path: string, fits: (document: T) => boolean): Promise<boolean> {
     return until(`GET ${path} is as expected`, async () => fits(await this.read<T>(path)));
   }
 
-  /** Waits until an event of this type, whose data fit, has come since the row began. */
+  /** Waits for an event of this type with data that fit. An event since the row began counts, too. */
   async untilEvent(type: string, fits: (data: string) => boolean = () => true): Promise<void> {
     await until(`the event ${type} has come`, () =>
       this.#eventsOfRow().some((event) => event.type === type && fits(event.data)),
@@ -86,6 +87,6 @@ export class Driver {
   }
 
   #eventsOfRow() {
-    return this.#streams.flatMap(({ stream, earlierEvents }) => stream.events.slice(earlierEvents));
+    return this.#streams.flatMap(({ stream, earlierEventCount }) => stream.events.slice(earlierEventCount));
   }
 }

@@ -1,7 +1,7 @@
-// Starts the daemons that most rows of the table share: four built daemons on private buses and sound
-// servers. `house` has every backend. `plain` has the same backends, but most of its keys have the default,
-// or another value than in `house`. `bare` has no backend. `cards` has Bluetooth, a unit whose log is not
-// served, and a scripted sound server with a card.
+// Starts the daemons that most rows of the table (row.ts) share: four built daemons on private buses and
+// sound servers. `house` has every backend. `plain` has the same backends, but most of its keys differ from
+// those of `house`: they have their default or another value. `bare` has no backend. `cards` has Bluetooth, a
+// unit whose log is not served, and a scripted sound server with a card.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -27,13 +27,13 @@ export const COOKIE = 'c'.repeat(256);
 /**
  * Durations of the configuration, in seconds. Each of them is over at once, because hasten.ts shortens
  * timers of exactly these lengths. No other timer of the daemon has such a length. The durations are not
- * shorter, because `idleTimeout` must be 60 s at least, and the two others 10 s.
+ * shorter, because `idleTimeout` must be at least 60 s, and the two others at least 10 s.
  */
 const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
- * hasten.ts also shortens the time until a sleep of this length begins its fade. If nothing plays, there is
- * no fade, and the sleep is over at once. No other timer of the daemon has this length. hasten.ts compares
- * exact lengths, so the number must be exact in binary, as 1.25 is.
+ * hasten.ts also shortens a sleep of this length: the fade begins at once. If nothing plays, there is no
+ * fade, and the sleep is over at once. No other timer of the daemon has this length. hasten.ts compares exact
+ * lengths, so the number must be exact in binary, as 1.25 is.
  */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN_URL = new URL('./hasten.js', import.meta.url).href;
@@ -52,17 +52,18 @@ export interface House extends DrivenNode {
   readonly bare: Driver;
   readonly cards: Driver;
   readonly sound: SoundServer;
-  /** The card of `cards`. */
+  /** The sound server of `cards`, which has the card. */
   readonly card: CardServer;
   readonly userUnits: UnitManager;
   readonly systemUnits: UnitManager;
   readonly logind: BusService;
   readonly bluez: ScriptedBluez;
   readonly userBus: { readonly address: string };
-  /** The path of a file in the folder that the daemons share, such as `result.json`. */
+  /** Returns the path of a file such as `result.json`. The file is in the folder that the daemons share. */
   readonly path: (name: string) => string;
   /** The path of a file with stereo samples of a sine, for `SoundServer.play`. */
   readonly tone: string;
+  /** A row registers here what must end with the house. */
   readonly ending: Ending;
 }
 
@@ -115,7 +116,7 @@ function startLogind(t: Ending, address: string): Promise<BusService> {
     CanReboot: () => ['s', 'yes'],
     CanPowerOff: () => ['s', 'yes'],
     ListInhibitors: () => ['a(ssssuu)', []],
-    // An empty signature: the answer has no value.
+    // An empty signature means that the answer has no value.
     Reboot: () => [''],
     PowerOff: () => [''],
   });
@@ -134,7 +135,7 @@ async function startBluez(t: Ending, address: string): Promise<ScriptedBluez> {
   return bluez;
 }
 
-/** Writes a `journalctl` that prints its arguments as one entry. Returns a PATH that finds it first. */
+/** Writes a `journalctl` that prints its arguments as one entry. Returns a PATH that begins with `folder`. */
 function searchPathWithJournalctl(folder: string): string {
   const line = `{"MESSAGE":"%s","PRIORITY":"5","__REALTIME_TIMESTAMP":"1790000000000000"}\\n`;
   mkdirSync(folder);

@@ -1,6 +1,7 @@
-// Rows of the table (row.ts) about HTTP itself: `api`, `bind`, `logLevel`, and the documents that no backend
-// owns. `plainConfig`, `PLAIN_API` and `BARE_API` (house.ts) have the values of `plain` and `bare` that the
-// rows expect. `house` has the default of each key, except for `api.port`.
+// Rows of the table (row.ts) about the keys `bind`, `logLevel` and those of `api`, and about the documents
+// and events that no backend owns. In house.ts, `plainConfig`, `PLAIN_API` and `BARE_API` have the values
+// that these rows expect of the daemons `plain` and `bare`. The daemon `house` has the default of each of
+// these keys, except for `api.port`.
 
 import assert from 'node:assert/strict';
 import type { ServerRecord } from '../../../src/protocol/actor/schemas.js';
@@ -21,7 +22,7 @@ interface Health {
 export const HTTP_ROWS: readonly Row<House>[] = [
   {
     drives: ['key bind', 'operation health'],
-    title: 'bind opens the addresses that it names, and no others',
+    title: 'the node listens at the addresses of bind, and at no other address',
     run: async ({ house, plain }) => {
       const { listening } = await plain.read<Health>('/health');
       assert.ok(
@@ -77,7 +78,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key api.sse.enabled', 'event server.info'],
-    title: 'api.sse.enabled decides whether there is a stream',
+    title: 'api.sse.enabled decides whether there is an event stream',
     run: async ({ house, bare }) => {
       const stream = await house.openStream('');
       await stream.until(({ events }) => events[0]?.type === 'server.info', 'the first event');
@@ -106,7 +107,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key api.ui.volumeStep'],
-    title: 'api.ui.volumeStep is the volume_step of /server, which the page uses',
+    title: 'api.ui.volumeStep is the volume_step of /server',
     run: async ({ house, plain }) => {
       const readStep = async (driver: Driver) =>
         (await driver.read<{ readonly volume_step: number }>('/server')).volume_step;
@@ -123,11 +124,12 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key api.control'],
-    title: 'api.control false allows no changes, and api.control local allows those of programs on the node',
+    title:
+      'api.control false allows no changes, and api.control local allows changes by programs on the node',
     run: async ({ bare, plain }) => {
       const { status, text } = await bare.send('POST', '/audio/server/mute');
       assert.deepEqual([status, JSON.parse(text).type], [403, 'urn:tonearm:problem:read-only']);
-      // The second toggle restores the mute.
+      // The route toggles the mute, so the second request undoes the first.
       await plain.post('/audio/server/mute');
       await plain.post('/audio/server/mute');
       const canControl = async (driver: Driver) => (await driver.read<ServerRecord>('/server')).control;

@@ -1,5 +1,5 @@
-// Rows of the table (row.ts) about the inputs of the sound server: the routes below /audio/inputs, and their
-// events.
+// Rows of the table (row.ts) about the inputs of the sound server: the routes that begin with /audio/inputs,
+// the events of inputs, and the keys `pulseaudio.listen` and `pulseaudio.listenLatency`.
 
 import assert from 'node:assert/strict';
 import type { InputRecord } from '../../../src/protocol/actor/schemas.js';
@@ -12,21 +12,22 @@ const readMicrophone = async ({ house }: House): Promise<InputRecord> =>
   assert.fail('there is no microphone');
 
 /** Runs `use` while there is an input of this name. Resolves after the event of the input's removal. */
-async function withInput(node: House, input: string, use: () => Promise<void>): Promise<void> {
-  const module = (await node.sound.pactl('load-module', 'module-null-source', `source_name=${input}`)).trim();
+async function withInput(node: House, inputName: string, use: () => Promise<void>): Promise<void> {
+  const moduleArgument = `source_name=${inputName}`;
+  const module = (await node.sound.pactl('load-module', 'module-null-source', moduleArgument)).trim();
   try {
     await node.house.untilRead<readonly InputRecord[]>('/audio/inputs', (inputs) =>
-      inputs.some(({ name }) => name === input),
+      inputs.some(({ name }) => name === inputName),
     );
     await use();
   } finally {
     await node.sound.pactl('unload-module', module);
   }
   // Without this wait, the event could come during the next row, which may wait for such an event, too.
-  await node.house.untilEvent('audio.input.removed', (data) => data.includes(`"${input}"`));
+  await node.house.untilEvent('audio.input.removed', (data) => data.includes(`"${inputName}"`));
 }
 
-/** Matches a text if none of its lines has `part`. `[\s\S]` also matches the end of a line. */
+/** Returns a pattern for every text that does not contain `part`. `[\s\S]` also matches the end of a line. */
 const without = (part: string): RegExp => new RegExp(`^(?![\\s\\S]*${part})`);
 
 export const INPUT_ROWS: readonly Row<House>[] = [
@@ -40,7 +41,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
       'event audio.input.updated',
     ],
     title:
-      'commands set volume, mute and balance of an input and make it the default, and the change is an event',
+      'commands set volume, mute and balance of an input and make it the default, and an event announces the mute',
     run: (node) =>
       withInput(node, 'mike', async () => {
         await node.house.post('/audio/inputs/mike/volume', { volume: 0.4 });
@@ -63,17 +64,17 @@ export const INPUT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation setInputPort'],
-    title: 'an input is switched to another port',
+    title: 'a command switches an input to another port',
     run: async ({ cards, card }) => {
       await cards.post('/audio/inputs/line-in/port', { port: 'front' });
       assert.equal(card.state.inputPort, 'front');
-      const [line] = await cards.read<readonly InputRecord[]>('/audio/inputs');
-      assert.equal(line?.active_port, 'front');
+      const [lineIn] = await cards.read<readonly InputRecord[]>('/audio/inputs');
+      assert.equal(lineIn?.active_port, 'front');
     },
   },
   {
     drives: ['operation listenToInput', 'operation stopListening'],
-    title: 'an input is played to an output, and the playing is stopped',
+    title: 'a command plays an input to an output, and another command stops that',
     run: (node) =>
       withInput(node, 'mike', async () => {
         await node.house.post('/audio/inputs/mike/listen', { output: 'kitchen' });
@@ -88,7 +89,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
   {
     drives: ['key pulseaudio.listen', 'key pulseaudio.listenLatency'],
     title:
-      'an input that appears is played to its output of pulseaudio.listen, with the delay pulseaudio.listenLatency',
+      'the node plays a new input to its output in pulseaudio.listen, with the delay pulseaudio.listenLatency',
     run: (node) =>
       withInput(node, 'phono', async () => {
         // `houseConfig` (house.ts) lets `living` play the input `phono`, with a delay of 250 ms.

@@ -1,6 +1,6 @@
 // Rows of the table (row.ts) about discovery, on a scripted avahi-daemon, and about covers from the web.
-// They need a network of their own, in which the node has an address of a home network and reaches a public
-// address.
+// The rows need a network of their own, in which the node has an address of a home network and reaches a
+// public address.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -91,24 +91,24 @@ export async function startNetworkNode(t: Ending): Promise<NetworkNode> {
   const env = { DBUS_SESSION_BUS_ADDRESS: userBus.address, DBUS_SYSTEM_BUS_ADDRESS: systemBus.address };
   const plainConfig = `bind: [lo, house0]\nplayers: {enabled: true}\n${NO_BACKENDS}`;
   const plain = await Driver.start(t, { env, config: plainConfig });
-  const nodes = `nodes: ["http://${OWN_ADDRESS}:${plain.daemon.port}"]`;
-  const config = `
+  const nodesKey = `nodes: ["http://${OWN_ADDRESS}:${plain.daemon.port}"]`;
+  const houseConfig = `
 bind: [lo, house0]
-discovery: {enabled: true, name: "${NAME}", ${nodes}}
+discovery: {enabled: true, name: "${NAME}", ${nodesKey}}
 players: {enabled: true, fetchCovers: true}
 `;
   const eventsQuery = '?snapshot=1';
-  const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, eventsQuery);
-  const waryConfig = `discovery: {enabled: true, ${nodes}, trust: false}\n`;
-  // The bus of the user has no Avahi.
-  const noAvahi = { DBUS_SYSTEM_BUS_ADDRESS: userBus.address };
-  const wary = await Driver.start(t, { env: noAvahi, config: waryConfig + NO_BACKENDS });
+  const house = await Driver.start(t, { env, config: houseConfig + NO_BACKENDS }, eventsQuery);
+  const waryConfig = `discovery: {enabled: true, ${nodesKey}, trust: false}\n`;
+  // `wary` takes the user's bus for the system bus. No Avahi is on the user's bus.
+  const envWithoutAvahi = { DBUS_SYSTEM_BUS_ADDRESS: userBus.address };
+  const wary = await Driver.start(t, { env: envWithoutAvahi, config: waryConfig + NO_BACKENDS });
   for (const driver of [house, plain])
     await driver.untilRead<readonly PlayerRecord[]>('/players', ({ length }) => length === 1);
   return { house, plain, wary, drivers: [house, plain, wary], avahi, fetched };
 }
 
-/** Interface, protocol, name, type and domain of the other node, as Avahi announces it. */
+/** Avahi announces another node with these values: interface, protocol, name, type and domain. */
 const ITEM = [2, 0, 'attic', '_http._tcp', 'local'] as const;
 
 export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
@@ -163,7 +163,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
   },
   {
     drives: ['key discovery.trust'],
-    title: 'the page of a known node may control the players, and with discovery.trust false it may not',
+    title: 'the page of a known node may control the players, but not if discovery.trust is false',
     run: async ({ house, plain, wary }) => {
       const knownOrigin = `http://${OWN_ADDRESS}:${plain.daemon.port}`;
       const accessOf = async (driver: Driver, origin: string) => {
@@ -192,7 +192,8 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
       // connect to the known node.
       const originWithoutPort = `http://${OWN_ADDRESS}`;
       assert.deepEqual(await accessOf(house, originWithoutPort), { ...refused, mayConnect: true });
-      // `discovery.trust` is only about the pages of other nodes, so the page of `wary` may connect, too.
+      // `discovery.trust` is only about the pages of other nodes, so the page of `wary` may still connect to
+      // the known node.
       assert.deepEqual(await accessOf(wary, knownOrigin), { ...refused, mayConnect: true });
     },
   },

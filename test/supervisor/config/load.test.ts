@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { type LoadRequest, loadSettings } from '../../../src/supervisor/config/load.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-/** The port of a configuration that names none. */
+/** The port of a configuration that names no port. */
 const DEFAULT_PORT = 8018;
 
 /**
@@ -19,13 +19,13 @@ const DEFAULT_PORT = 8018;
 interface LoadOptions {
   /** True if XDG_CONFIG_HOME is ROOT/xdg. */
   readonly xdg?: boolean;
-  /** The argument of `--config`: an absolute path, or a path below the root. */
+  /** The argument of `--config`: an absolute path, or a path below ROOT. */
   readonly config?: string;
   /** '' if the process has no home. */
   readonly home?: '';
 }
 
-/** Functions that load the configuration below this root. */
+/** Returns functions that load the configuration from files below the folder `root`. */
 function folderAt(root: string) {
   const load = ({ xdg = false, config, home }: LoadOptions = {}) =>
     loadSettings({
@@ -34,15 +34,15 @@ function folderAt(root: string) {
       ...(xdg && { env: { XDG_CONFIG_HOME: join(root, 'xdg') } }),
       ...(home !== undefined && { home }),
     });
-  /** The port in the settings, and the path of the loaded file below the root. */
+  /** Resolves with the port in the settings, and with the path of the loaded file without `ROOT/`. */
   const portAndFile = async (options?: LoadOptions) => {
     const loaded = await load(options);
     assert.ok(loaded.ok, JSON.stringify(loaded));
     return [loaded.value.settings.api.port, loaded.value.source?.replace(`${root}/`, '')];
   };
   /**
-   * The problems of the file `config`; without `config`, those of the file that is looked up. The paths in
-   * the problems begin below the root.
+   * Resolves with the problems of the file `config`. Without `config`, the lookup order decides about the
+   * file. The paths in the problems omit `ROOT/`.
    */
   const problems = async (config?: string) => {
     const loaded = await load(config === undefined ? {} : { config });
@@ -52,8 +52,8 @@ function folderAt(root: string) {
 }
 
 /**
- * A test in a new folder, with files by their paths below it. The home directory is ROOT/home, and the file
- * of the system is ROOT/etc/tonearm/config.yaml.
+ * Declares a test in a new folder, ROOT. `files` maps paths below ROOT to the contents of files. The home
+ * directory is ROOT/home, and the system's configuration file is ROOT/etc/tonearm/config.yaml.
  */
 function testInFolder(
   name: string,
@@ -76,7 +76,7 @@ function loadRequestFor(root: string): LoadRequest {
 }
 
 const USER_FOLDER = 'home/.config/tonearm';
-/** Each file has another port, by which a test recognizes the file. */
+/** Each file has a different port, by which a test recognizes the file. */
 const FILE_IN_EVERY_PLACE = {
   'custom/own.yaml': 'api: {port: 1}',
   'xdg/tonearm/config.yaml': 'api: {port: 2}',
@@ -85,7 +85,7 @@ const FILE_IN_EVERY_PLACE = {
 };
 
 testInFolder(
-  'the first file of the lookup order that exists is loaded',
+  'the first existing file of the lookup order is loaded',
   FILE_IN_EVERY_PLACE,
   async ({ root, portAndFile }) => {
     const config = 'custom/own.yaml';
@@ -102,7 +102,7 @@ testInFolder(
 );
 
 testInFolder(
-  'an empty file in ~/.config is loaded, but not without a home or with XDG_CONFIG_HOME',
+  'an empty file in ~/.config is loaded, but it is ignored if there is no home or if XDG_CONFIG_HOME is set',
   { ...FILE_IN_EVERY_PLACE, [`${USER_FOLDER}/config.yaml`]: '' },
   async ({ root, portAndFile }) => {
     assert.deepEqual(await portAndFile(), [DEFAULT_PORT, `${USER_FOLDER}/config.yaml`]);
@@ -164,7 +164,7 @@ testInFolder(
 );
 
 testInFolder(
-  'problems of a conf.d, and of all its files, are reported',
+  'problems of conf.d itself and of all files in it are reported',
   { 'c/own.yaml': '' },
   async ({ root, problems }) => {
     const folder = join(root, 'c/conf.d');
@@ -212,7 +212,7 @@ testInFolder(
 const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
 
 testInFolder(
-  'a directory and a broken link are problems, and no other file is tried',
+  'a directory or a broken link in the place of config.yaml is a problem, and no other file is tried',
   FILE_IN_EVERY_PLACE,
   async ({ root, portAndFile, problems }) => {
     const config = `${USER_FOLDER}/config.yaml`;
@@ -240,7 +240,7 @@ testInFolder(
 );
 
 testInFolder(
-  'a FIFO is a problem and does not delay the start, and /dev/null is an empty file',
+  'a FIFO is a problem and does not delay the start, and /dev/null counts as an empty file',
   {},
   async ({ root, portAndFile, problems }) => {
     execFileSync('/usr/bin/env', ['mkfifo', join(root, 'fifo')]);
@@ -250,7 +250,7 @@ testInFolder(
 );
 
 testInFolder(
-  'a file that the daemon may not read is a problem, and no other file is tried',
+  'a file that the daemon has no permission to read is a problem, and no other file is tried',
   FILE_IN_EVERY_PLACE,
   async ({ root }) => {
     const moduleUrl = new URL('../../../src/supervisor/config/load.js', import.meta.url).href;
@@ -259,7 +259,7 @@ testInFolder(
       console.log(JSON.stringify(await loadSettings(${JSON.stringify(loadRequestFor(root))})));`;
     chmodSync(root, 0o755);
     chmodSync(join(root, USER_FOLDER, 'config.yaml'), 0o000);
-    // Root may read everything, unless it loses two capabilities.
+    // The user root can read every file, unless it loses two capabilities.
     const asReader =
       process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
     const [program = '', ...args] = [...asReader, process.execPath, '--input-type=module', '--eval', script];
@@ -275,7 +275,7 @@ testInFolder(
 );
 
 testInFolder(
-  'a password file must exist, and others must not be able to read it',
+  'a password file must exist, and other users must not be able to read it',
   { 'c.yaml': 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/secret}', 'home/secret': 'x' },
   async ({ root, problems }) => {
     const place = 'c.yaml:1:54: mqtt.passwordFile';

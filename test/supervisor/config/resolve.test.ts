@@ -1,6 +1,6 @@
-// How files together become settings: merging, both spellings of a section, unknown keys and rules between
-// keys (docs/configuration.md, "What is refused"). The files are called a, b and c here, so `b:1:6` is
-// column 6 of line 1 of the second file.
+// Tests how one or more files become settings: merging, both spellings of a section, unknown keys, and rules
+// between keys (docs/configuration.md, "What is refused"). The files are called a, b and c here, so `b:1:6`
+// is column 6 in line 1 of the second file.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,8 +32,8 @@ function testSettings(name: string, texts: readonly string[], changed: Partial<S
 }
 
 /**
- * The default `api`, except for the keys in `changed`. The default `audio` is added, because its `apiPort`
- * is the port of `api`.
+ * `api` has its defaults, except for the keys in `changed`. `audio` has its defaults, except that its
+ * `apiPort` is the port of `api`.
  */
 const defaultsWithApi = (changed: Partial<Settings['api']>) => {
   const { api, audio } = DEFAULT_SETTINGS;
@@ -51,9 +51,9 @@ test('a configuration with all keys becomes settings', async () => {
 
 testSettings('no file means the defaults', []);
 testSettings('an empty file means the defaults', ['']);
-testSettings('comments alone mean the defaults', ['# nothing\n---\n# still nothing\n']);
+testSettings('a file that has only comments means the defaults', ['# nothing\n---\n# still nothing\n']);
 testSettings('an empty map means the defaults', ['{}']);
-testSettings('an empty section is an absent one', [
+testSettings('an empty section means the same as a missing section', [
   'api:\nsystemd: ~\nupgrade: null\npower:\n  capabilities:',
 ]);
 testSettings('a byte order mark and CRLF change nothing', ['\ufeffapi:\r\n  port: 8018\r\n']);
@@ -91,7 +91,7 @@ testSettings(
   { bind: ['all'], ...defaultsWithApi({ port: 1, hosts: ['c'] }) },
 );
 testSettings(
-  'maps by name are merged, too',
+  'maps whose keys are names of outputs are merged, too',
   [
     'pulseaudio: {outputs: {a: {label: A}, b: {label: B}}, volumeLimit: {a: 0.5, b: 0.6}}',
     'pulseaudio: {outputs: {a: {hidden: true}, c: {label: C}}, volumeLimit: {b: 1}}',
@@ -107,7 +107,7 @@ testSettings(
   },
 );
 testSettings(
-  'one limit for all takes the place of limits by name',
+  'one volume limit for all outputs replaces the limits of single outputs',
   ['pulseaudio: {volumeLimit: {a: 0}}', 'pulseaudio: {volumeLimit: 0.7}'],
   { audio: { ...DEFAULT_SETTINGS.audio, volumeLimit: 0.7 } },
 );
@@ -118,7 +118,7 @@ testProblems(
   'b:1:36: pulseaudio.outputs.b.hidden: must be true or false, not 2',
 );
 testSettings(
-  'the later file wins',
+  'the last of several files with one key wins',
   ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'],
   defaultsWithApi({ port: 3 }),
 );
@@ -133,7 +133,7 @@ testSettings(
   defaultsWithApi({ port: 1, hosts: ['a'] }),
 );
 testSettings('the list [] replaces a list', ['api: {hosts: [a]}', 'api: {hosts: []}']);
-testSettings('a bad value that is replaced is no problem', ['api: {port: 0}', 'api: {port: 8018}']);
+testSettings('a bad value is no problem if it is replaced', ['api: {port: 0}', 'api: {port: 8018}']);
 testProblems(
   'a problem names the file that the value came from',
   ['api: {port: 0}\nlogLevel: x', 'bind: []\n', 'api:\n  sse: {maxClients: 0}\n\nbind: ""'],
@@ -151,7 +151,7 @@ testProblems(
 // Both spellings of a section.
 
 testSettings(
-  'sections have other names, too',
+  'service_manager is another name of systemd, and sound_server is another name of pulseaudio',
   ['service_manager: {user: [a.service]}\nsound_server: {enabled: false}'],
   {
     systemd: { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'a.service' }] },
@@ -194,7 +194,7 @@ const NEAREST: readonly (readonly [yaml: string, place: string, nearest: string]
   ['upgrade: {result_file: /x}', '1:11: upgrade.result_file', 'upgrade.resultFile'],
   ['upgrade: {checkunit: a.service}', '1:11: upgrade.checkunit', 'upgrade.checkUnit'],
   ['systemd: {user: [{name: a.service, ulr: x}]}', '1:36: systemd.user[0].ulr', 'url'],
-  // These names are like no known key. The nearest key is only the one with the fewest edits.
+  // These names resemble no known key. The warning still names the key that differs by the fewest edits.
   ['<<: {bind: all}', '1:1: "<<"', 'api'],
   ['__proto__: {bind: all}', '1:1: __proto__', 'zeroconf'],
   ['"a\\nb": 1', '1:1: "a\\nb"', 'api'],
@@ -246,7 +246,7 @@ testProblems(
   'a:1:23: upgrade.resultFile: upgrade.stateFile and upgrade.resultFile are the same file',
 );
 testWarnings(
-  'an upgrade unit in a whitelist stays hidden',
+  'a unit of the upgrade backend stays hidden, even if systemd.system or systemd.user lists it',
   [
     'systemd:\n  system: [u.service]\n  user: [c.service, {name: u.service}]',
     'upgrade: {checkUnit: c.service, upgradeUnit: u.service}',
@@ -256,11 +256,11 @@ testWarnings(
   'a:3:28: systemd.user[1].name: u.service is upgrade.upgradeUnit, so it stays hidden from /services',
 );
 testWarnings(
-  'one unit for both the check and the upgrade is a warning',
+  'one unit for both the check and the upgrade causes a warning',
   ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
   'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so every check would start an upgrade',
 );
-test('systemd.internal names a unit for both check and upgrade only once, even while the upgrade backend is off', async () => {
+test('if one unit is both upgrade.checkUnit and upgrade.upgradeUnit, systemd.internal lists it once, even while the upgrade backend is off', async () => {
   const configuration = await configurationOf('upgrade: {checkUnit: c.service, upgradeUnit: c.service}');
   assert.deepEqual(configuration.settings.systemd.internal, ['c.service']);
 });

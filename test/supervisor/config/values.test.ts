@@ -1,14 +1,14 @@
-// Values of keys: which are accepted, what they mean, and which are refused (docs/configuration.md, "Keys").
-// groups.test.ts and listen.test.ts have the rows for groups and inputs. Not every key has rows of its own.
-// yaml.test.ts and resolve.test.ts test every key.
+// Tests which values a key accepts, what they mean, and which values it refuses (docs/configuration.md,
+// "Keys"). groups.test.ts and listen.test.ts have the rows for groups and inputs. Some keys have no rows of
+// their own, but yaml.test.ts and resolve.test.ts test every key.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configurationOf, ENVIRONMENT, problemsIn, resolveTexts } from './full.js';
 
 /**
- * YAML of this key and value, on one line. `[0]` behind the key makes the value the only item of a list:
- * `api.hosts[0]` and `a` become `api: {hosts: [a]}`.
+ * Returns one line of YAML in which this key has this value. If the key ends with `[0]`, the value becomes
+ * the only item of a list: `api.hosts[0]` and `a` become `api: {hosts: [a]}`.
  */
 function yamlOf(key: string, value: string): string {
   const [section = '', ...innerKeys] = key.replace('[0]', '').split('.');
@@ -21,7 +21,7 @@ function memberOf(section: unknown, name: string): unknown {
   return Object.entries(section ?? {}).find(([key]) => key === name)?.[1];
 }
 
-/** With this YAML the key has this value, and there is no warning. */
+/** Declares a test: with `yaml`, the key `key` has the value `value`, and there is no warning. */
 function yamlMeans(yaml: string, key: string, value: unknown): void {
   test(`${JSON.stringify(yaml)} is accepted`, async () => {
     const resolved = await configurationOf(yaml);
@@ -32,9 +32,9 @@ function yamlMeans(yaml: string, key: string, value: unknown): void {
   });
 }
 
-/** With this value in the file, the key has the value `means`. With `[0]`, `means` is the whole list. */
-function accepts(key: string, value: string, means: unknown): void {
-  yamlMeans(yamlOf(key, value), key.replace('[0]', ''), means);
+/** The file's `value` becomes `meaning`. If `key` ends with `[0]`, `meaning` is the whole list. */
+function accepts(key: string, value: string, meaning: unknown): void {
+  yamlMeans(yamlOf(key, value), key.replace('[0]', ''), meaning);
 }
 
 /** `lines` are all problems, each as `LINE:COL: key: text`. */
@@ -56,11 +56,11 @@ function refusesLike(key: string, value: string, pattern: RegExp): void {
   });
 }
 
-/** There is one problem. `fault` is its text after place and key. */
-function refuses(key: string, value: string, fault: string): void {
+/** There is one problem. Its text after place and key is `problemText`. */
+function refuses(key: string, value: string, problemText: string): void {
   // `\0` is in no key, so it marks the column of the value.
   const valueColumn = yamlOf(key, '\0').indexOf('\0') + 1;
-  refusesYaml(yamlOf(key, value), `1:${valueColumn}: ${key}: ${fault}`);
+  refusesYaml(yamlOf(key, value), `1:${valueColumn}: ${key}: ${problemText}`);
 }
 
 accepts('pulseaudio.volumeLimit', '0.6', 0.6);
@@ -90,14 +90,14 @@ refusesYaml(
 );
 accepts('pulseaudio.outputs', `{a: {label: ${'🎵'.repeat(64)}}}`, { a: { label: '🎵'.repeat(64) } });
 refuses('pulseaudio.outputs', '[a]', 'must be a map by name, not a list');
-const OUTPUT_FAULT = 'must be a map of label, hidden and startVolume, not the text "Kitchen"';
-refusesYaml('pulseaudio: {outputs: {a: Kitchen}}', `1:27: pulseaudio.outputs.a: ${OUTPUT_FAULT}`);
-const HIDDEN_FAULT = 'must be true or false, not 1';
-refusesYaml('pulseaudio: {outputs: {a: {hidden: 1}}}', `1:36: pulseaudio.outputs.a.hidden: ${HIDDEN_FAULT}`);
+const OUTPUT_TEXT = 'must be a map of label, hidden and startVolume, not the text "Kitchen"';
+refusesYaml('pulseaudio: {outputs: {a: Kitchen}}', `1:27: pulseaudio.outputs.a: ${OUTPUT_TEXT}`);
+const HIDDEN_TEXT = 'must be true or false, not 1';
+refusesYaml('pulseaudio: {outputs: {a: {hidden: 1}}}', `1:36: pulseaudio.outputs.a.hidden: ${HIDDEN_TEXT}`);
 for (const [label, why] of [
   [`"${'x'.repeat(65)}"`, /is not a label: it has 65 characters/],
   ['""', /is not a label: it has 0 characters/],
-  // Blanks alone are no label.
+  // A text that has only blanks is no label.
   ['"  "', /is not a label: it has 2 characters/],
   ['"\\u0007"', /is not a label: it holds a control character/],
 ] as const)
@@ -119,7 +119,7 @@ refusesYaml('bind:\n  - lo\n  - [lo]', `3:5: bind[1]: must be ${TARGET}, not a l
 const INTERFACE_RULE = 'an interface name has only letters, digits and . _ -, and does not begin with . or -';
 for (const name of ['a/b', 'a b', 'lo;reboot', '*', '-x', '.x', 'ü0'])
   refuses('bind', `"${name}"`, `"${name}" is not ${TARGET}: ${INTERFACE_RULE}`);
-// A name of digits and dots counts as a mistyped IPv4 address, and a name with a colon as one of IPv6.
+// A name of digits and dots counts as a bad IPv4 address, and a name with a colon as a bad IPv6 address.
 for (const [name, why] of [
   ['', 'an interface name has 1 to 15 bytes'],
   ['interface-name-1', 'an interface name has 1 to 15 bytes'],
@@ -170,14 +170,14 @@ accepts('api.sse.enabled', 'false', false);
 refuses('api.sse.enabled', 'yes', 'must be true or false, not the text "yes"');
 refuses('api.sse.enabled', '1', 'must be true or false, not 1');
 
-for (const [origin, means] of [
+for (const [origin, meaning] of [
   ['"*"', '*'],
   ['http://A.b:8080', 'http://a.b:8080'],
   ['http://a:80', 'http://a'],
   ['"http://[2001:DB8::1]:81"', 'http://[2001:db8::1]:81'],
   ['Capacitor://Localhost', 'capacitor://localhost'],
 ] as const) {
-  accepts('api.cors.origins[0]', origin, [means]);
+  accepts('api.cors.origins[0]', origin, [meaning]);
 }
 accepts('api.cors.origins', '', []);
 const ORIGIN_RULE = 'write scheme://host or scheme://host:port, without a path, or *';
@@ -301,7 +301,7 @@ refuses(
 
 accepts('discovery.name', 'Küche (oben)', 'Küche (oben)');
 accepts('discovery.name', 'n'.repeat(63), 'n'.repeat(63));
-// `zeroconf` is a second name of this section (docs/configuration.md, "Other names of sections").
+// `zeroconf` is a second name of `discovery` (docs/configuration.md, "Other names of sections").
 yamlMeans('zeroconf: {enabled: true}', 'discovery.enabled', true);
 for (const [name, why] of [
   ['', 'it has 0 bytes, 1 to 63 are allowed'],
@@ -311,13 +311,13 @@ for (const [name, why] of [
   refuses('discovery.name', `"${name}"`, `"${name}" is not a name: ${why}`);
 }
 accepts('discovery.trust', 'false', false);
-for (const [url, means] of [
+for (const [url, meaning] of [
   ['http://10.8.0.3:8018', 'http://10.8.0.3:8018'],
   ['HTTP://Attic.LAN:80/', 'http://attic.lan'],
   ['https://node.example.org:443', 'https://node.example.org'],
   ['http://[fd00:0::3]:8018', 'http://[fd00::3]:8018'],
 ] as const)
-  accepts('discovery.nodes', `["${url}"]`, [means]);
+  accepts('discovery.nodes', `["${url}"]`, [meaning]);
 const THIRTY_TWO_NODES = Array.from({ length: 32 }, (_, index) => `http://10.8.0.${index}`);
 accepts('discovery.nodes', JSON.stringify(THIRTY_TWO_NODES), THIRTY_TWO_NODES);
 for (const [url, why] of [
@@ -347,11 +347,11 @@ refuses(
   'has 33 items, at most 32 are allowed',
 );
 
-test('the default name of a node is cut to the longest name that a service may have', async () => {
+test('the default name of a node is cut to 63 bytes, which is the limit for the name of a service', async () => {
   const resolved = await resolveTexts([], { ...ENVIRONMENT, hostname: `x${'ü'.repeat(40)}` });
   assert.ok(resolved.ok);
-  // 63 bytes are allowed: `tonearm on x` has 12, and 25 characters have two each. One byte is left, because a
-  // character is not cut.
+  // 63 bytes are allowed. `tonearm on x` has 12 bytes, and 25 letters `ü` have 50 bytes. One byte stays
+  // unused, because no letter is cut.
   assert.equal(resolved.value.values.discovery.name, `tonearm on x${'ü'.repeat(25)}`);
 });
 
@@ -368,7 +368,7 @@ for (const [url, why, quoted = url] of [
   ['mqtt://broker:0', 'port 0 cannot be used'],
   ['mqtt://me:secret@broker', CREDENTIALS, 'mqtt://...@broker'],
   ['mqtt://secret@broker', CREDENTIALS, 'mqtt://...@broker'],
-  // The host would end at the slash, and `sec` would be its port.
+  // In a URL the host and port end at the slash, so `me` is the host, and `sec` is no port.
   ['mqtt://me:sec/r@et@broker', 'it has no host', 'mqtt://...@broker'],
   ['mqtt://me:my secret@broker', CREDENTIALS, 'mqtt://...@broker'],
   ['me:secret@broker', 'it does not begin with mqtt:// or mqtts://', '...@broker'],
@@ -380,7 +380,7 @@ const NO_SCHEME = 'it does not begin with http:// or https://';
 refuses('discovery.nodes[0]', '"me:secret@a"', `"...@a" is not the address of a node: ${NO_SCHEME}`);
 refuses('discovery.nodes', '"me:secret@a"', 'must be a list, not the text "...@a"');
 refuses('discovery.nodes', '"http://me:my secret@a"', 'must be a list, not the text "http://...@a"');
-// Somebody may have written the password itself there, so the message does not quote it.
+// Somebody may have written the password itself into this key, so the message omits the value.
 for (const secret of ['secret', '1234'])
   refuses('mqtt.passwordFile', secret, 'must be an absolute path: it must begin with / or ~/');
 accepts('mqtt.passwordFile', '/etc/secret', '/etc/secret');

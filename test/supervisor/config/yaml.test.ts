@@ -1,6 +1,6 @@
-// Nothing throws if YAML is broken or odd, and every problem has a place. Each key refuses a wrong value
-// under its own name. The output of --check-config loads to the same settings. docs.test.ts compares keys
-// and defaults with docs/configuration.md.
+// Tests that broken or odd YAML throws nothing, and that every problem has a place. Each key refuses a wrong
+// value under its own name. The output of --check-config can be loaded again, and has the same values.
+// docs.test.ts compares keys and defaults with docs/configuration.md.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { resolve } from '../../../src/supervisor/config/resolve.js';
 import { effectiveYaml } from '../../../src/supervisor/config/yaml.js';
 import { configurationOf, DEFAULT_SETTINGS, ENVIRONMENT, FULL_YAML, problemsIn } from './full.js';
 
-/** Declares a test. `yaml` is the text of a file that is called `a`. */
+/** Declares a test. `yaml` is the text of the file `a`, and `lines` are all problems of this file. */
 function testProblems(name: string, yaml: string, ...lines: (string | RegExp)[]): void {
   test(name, async () => {
     const found = await problemsIn(yaml);
@@ -48,7 +48,7 @@ testProblems(
   'a:1:1: syntax: the alias "*x" has no anchor before it',
 );
 const TOO_LARGE = 'its aliases or its nesting make it too large';
-testProblems('an alias in itself is refused', 'a: &a {b: *a}', `a:1:1: syntax: ${TOO_LARGE}`);
+testProblems('an alias inside its own anchor is refused', 'a: &a {b: *a}', `a:1:1: syntax: ${TOO_LARGE}`);
 /** Almost 64 KiB, the most that a file may have (`FILE_MAX_BYTES` in load.ts). */
 const MANY_ALIASES = `a: [&x 1${', *x'.repeat(15_000)}]`;
 testProblems('thousands of aliases are refused', MANY_ALIASES, `a:1:1: syntax: ${TOO_LARGE}`);
@@ -57,7 +57,7 @@ testProblems('a number as document is refused', '5', 'a:1:1: document: must be a
 const SECOND_DOCUMENT = 'a second YAML document in one file is not allowed';
 testProblems('two documents are refused', 'bind: lo\n---\nbind: all', `a:2:1: syntax: ${SECOND_DOCUMENT}`);
 testProblems(
-  'keys that are given twice are refused, at any depth',
+  'a key that stands twice in one map is refused, at any depth',
   'api:\n  port: 1\n  "port": 2\nbind: lo\napi:\n  hosts: [x]\n',
   'a:3:3: syntax: this key is given twice in one map',
   'a:5:1: syntax: this key is given twice in one map',
@@ -68,7 +68,7 @@ testProblems(
   /^a:2:11: .* U\+0002 is not allowed$/,
 );
 testProblems(
-  'an escape sequence is refused',
+  'an escape sequence in a comment is refused',
   '# \u001b[31m',
   'a:1:3: syntax: the control character U+001b is not allowed',
 );
@@ -105,8 +105,12 @@ function testHosts(name: string, yaml: string, hosts: readonly string[], ...warn
 }
 
 testHosts('an alias means its anchor', 'api: {hosts: [&a one, two, *a]}', ['one', 'two', 'one']);
-testHosts('an alias means the latest anchor', 'api: {hosts: [&a one, &a two, *a]}', ['one', 'two', 'two']);
-testHosts('quotes or !!str make anything text', 'api: {hosts: ["1", \'true\', !!str 2]}', ['1', 'true', '2']);
+testHosts('an alias means the latest anchor of its name', 'api: {hosts: [&a one, &a two, *a]}', [
+  'one',
+  'two',
+  'two',
+]);
+testHosts('quotes or !!str make a value text', 'api: {hosts: ["1", \'true\', !!str 2]}', ['1', 'true', '2']);
 testHosts('yes, no, on and off are words', 'api: {hosts: [yes, no, on, off]}', ['yes', 'no', 'on', 'off']);
 testHosts(
   'a file that declares YAML 1.1 is read by the rules of 1.2',
@@ -114,7 +118,7 @@ testHosts(
   ['yes'],
 );
 const UNKNOWN_TAG = 'a:1:15: syntax: Unresolved tag: !odd';
-testHosts('an unknown tag is a warning', 'api: {hosts: [!odd one]}', ['one'], UNKNOWN_TAG);
+testHosts('an unknown tag causes a warning', 'api: {hosts: [!odd one]}', ['one'], UNKNOWN_TAG);
 
 const { values: DEFAULT_VALUES } = await configurationOf();
 const { values: FULL_VALUES } = await configurationOf(FULL_YAML);
@@ -123,7 +127,7 @@ const EXAMPLE = readFileSync(new URL('../../../../packaging/config.example.yaml'
 
 /**
  * Removes the `#` directly before a key, and before the indent of an inner key. The `#` of a sentence stays,
- * because one blank follows it.
+ * because exactly one blank follows it.
  */
 const uncommented = (text: string): string => text.replace(/^#(?=\S| {2})/gm, '');
 
@@ -136,9 +140,9 @@ test('the values of the packaged example are the defaults, except in lines with 
 test('the packaged example has every key, in an accepted form', async () => {
   const text = uncommented(EXAMPLE);
   assert.deepEqual((await configurationOf(text)).warnings, []);
-  // A key counts as present if any section has its last name.
-  const named = pathsIn(KEYS).map((path) => path.split('.').at(-1));
-  const missing = named.filter((name) => !new RegExp(`^ *${name}:`, 'm').test(text));
+  // A key counts as present if any section has a key with the same last name.
+  const lastNames = pathsIn(KEYS).map((path) => path.split('.').at(-1));
+  const missing = lastNames.filter((name) => !new RegExp(`^ *${name}:`, 'm').test(text));
   assert.deepEqual(missing, []);
 });
 
@@ -162,7 +166,7 @@ for (const path of ['/a b', '/a: b', '/a #b', '/~/x', '/\u0007', '/[x]', "/it's"
 for (const name of ['yes', '1', '0', '1e3', '0x5', 'null', 'true'])
   testLoadsAgain(`an interface that is ${name}`, { ...DEFAULT_VALUES, bind: [name] });
 
-// No key takes a number below zero, and every section must be a map. Each refuses -7 under its own name.
+// No key takes a negative number, and no section takes a number. Each refuses -7 under its own name.
 for (const path of pathsIn(KEYS)) {
   test(`the value -7 is refused under the name ${path}`, async () => {
     const names = path.split('.');
