@@ -86,7 +86,7 @@ interface Options {
 
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
-  /** The batches that bridges have received. */
+  /** The batches that subscribers have received. `bridge` is the subscriber. */
   readonly batches: (ChangeBatch & { readonly bridge: Subscriber })[] = [];
   /** Log lines of all levels but `info`. */
   readonly logged: string[] = [];
@@ -145,8 +145,10 @@ export class GatewayUnderTest {
   }
 
   /** Requests changes as the thread of a subscriber does. `isFirst`: the thread has just begun. */
-  requestFeed(bridge: Subscriber, isFirst: boolean): void {
-    this.gateway.listener.feedRequest(bridge, isFirst, (batch) => this.batches.push({ bridge, ...batch }));
+  requestFeed(subscriber: Subscriber, isFirst: boolean): void {
+    this.gateway.listener.feedRequest(subscriber, isFirst, (batch) =>
+      this.batches.push({ bridge: subscriber, ...batch }),
+    );
   }
 
   /** Closes the gateway at the end of the test. */

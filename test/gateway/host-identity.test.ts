@@ -1,6 +1,6 @@
 // Requests whose Host may be a name that the node has from Avahi: the gateway asks Avahi, then answers as
-// usual. Avahi is scripted here, because a real one cannot be made to hang or to send rubbish. A real one
-// is in contract/avahi-names.test.ts.
+// usual. Avahi is scripted here, because a real one cannot be made to hang or to send rubbish.
+// contract/avahi-names.test.ts uses a real one.
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -17,9 +17,9 @@ import { RawConnection } from './raw-connection.js';
 const NAME = 'kitchen-2.local';
 /** How long Avahi may take for an answer. This time and the next two are from gateway/avahi-names.ts. */
 const DEADLINE_MS = 1000;
-/** The gateway accepts a name of Avahi's last answer for this long without a new question. */
+/** How long the gateway, without a new question, accepts a name that is in Avahi's last answer. */
 const AVAHI_NAME_MS = 10_000;
-/** The gateway refuses a name that is not in Avahi's last answer for this long without a new question. */
+/** How long the gateway, without a new question, refuses a name that is not in Avahi's last answer. */
 const OTHER_NAME_MS = 1000;
 
 class ScriptedAvahi {
@@ -71,7 +71,7 @@ function withScriptedAvahi(t: TestContext) {
   return { avahi, clock, names: new AvahiNames({ addresses: () => ['127.0.0.1'], socketPath, clock }) };
 }
 
-test('Avahi is asked for names below .local only, and once for all who wait', async (t) => {
+test('the gateway asks Avahi only about names below .local, and only once for all callers that wait', async (t) => {
   const { avahi, names } = withScriptedAvahi(t);
   assert.equal(names.has('kitchen-2.example.org'), false);
   assert.equal(names.has(NAME), undefined);
@@ -119,7 +119,7 @@ test('neither an Avahi that hangs until the deadline nor an absent Avahi gives t
   assert.equal(absent.has(NAME), false);
 });
 
-test('a name from Avahi stays while the next answer is late, and goes when Avahi answers that it has none', async (t) => {
+test('a name from Avahi stays while the next answer is late, and goes when Avahi answers with an error', async (t) => {
   const { avahi, clock, names } = withScriptedAvahi(t);
   await names.ask();
   avahi.answer = undefined;
@@ -183,7 +183,7 @@ test('a request whose Host is a name from Avahi is served like any other', async
   assert.equal(under.backends.requests.length, 1);
 });
 
-test('a command gets its body even if the body comes while Avahi is asked', async (t) => {
+test('a command gets its body even if the body comes while the gateway asks Avahi', async (t) => {
   const avahi = new ScriptedAvahi(t);
   avahi.answer = undefined;
   const under = GatewayUnderTest.up(SETTINGS, {
@@ -205,7 +205,7 @@ test('a command gets its body even if the body comes while Avahi is asked', asyn
   assert.deepEqual(commands, [{ do: 'mute', target: { kind: 'server' }, muted: true }]);
 });
 
-test('a client that leaves while Avahi is asked is forgotten', async (t) => {
+test('if a client leaves while the gateway asks Avahi, the gateway forgets its request', async (t) => {
   const avahi = new ScriptedAvahi(t);
   avahi.answer = undefined;
   const under = GatewayUnderTest.up(SETTINGS, { avahiSocket: avahi.socketPath }).closeAtEndOf(t);

@@ -62,7 +62,7 @@ const HISTORIES: readonly Row[] = [
     '3!=1 5-0="x"',
   ],
   [
-    'every action is kept, in order, also one with the text of another',
+    'every action is kept, in order, also an action with the same text as another action',
     [[progress(1), progress(1), progress(2)]],
     '1!=1 2!=1 3!=2',
   ],
@@ -119,9 +119,9 @@ test('a reading of the journal includes the changes that are applied meanwhile',
   assert.deepEqual(keys, ['2', '1', '3', 'end']);
 });
 
-test('a backend that goes down loses its records that have an event for a removal, and keeps the others', () => {
+test('a backend that goes down loses the records whose removal makes an event, and keeps its other records', () => {
   const { journal } = new JournalUnderTest();
-  // There are events for the removal of an output and of a client, but none for that of a server or a unit.
+  // The removal of an output or a client makes an event. The removal of a server or a unit makes none.
   const unit = put('systemd.services', 'a', 1);
   const server = put('audio.server', '', 's');
   journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), server, unit], CHANGED_AT);
@@ -164,7 +164,7 @@ for (const [name, changesOf, kept] of KEPT) {
   });
 }
 
-test('the journal does not keep a removal without an event, and a reader that missed it cannot continue', () => {
+test('the journal does not keep a removal that makes no event, and a reader that missed it cannot continue', () => {
   const underTest = new JournalUnderTest();
   underTest.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
   assert.equal(underTest.apply(drop('systemd.services', 'a')), '3-a=1');

@@ -49,7 +49,7 @@ for (const [change, expected] of EVENTS_OF_CHANGES) {
   });
 }
 
-/** One unrelated removal is a put and a drop, so it takes two ids. */
+/** `publishUnrelatedRemovals` publishes a put and a drop for each removal, so each takes two ids. */
 const IDS_PER_REMOVAL = 2;
 
 /** How many streams are open, and how many have ended because their client was too slow. */
@@ -58,7 +58,7 @@ function streamCounts({ hub }: NodeUnderTest): object {
   return { open, closedSlow };
 }
 
-test('the removal of a unit, for which there is no event, leads to a snapshot on streams that get units', () => {
+test('a removed unit leads to a snapshot on streams that get units, because its removal makes no event', () => {
   const node = new NodeUnderTest();
   const unit = (name: string) => node.world.put('systemd.services', [name, { name }]);
   node.publish([unit('a'), unit('b')]);
@@ -112,7 +112,7 @@ const PLAYER_ROWS: readonly PlayerRow[] = [
     events: [addedEvent(2)],
   },
   {
-    what: 'changes later',
+    what: 'comes and changes in one batch, and changes again in the next',
     batches: [[putPlayer(1), putPlayer(2)], [putPlayer(3)]],
     events: [addedEvent(2), updatedEvent(3)],
   },
@@ -122,7 +122,7 @@ const PLAYER_ROWS: readonly PlayerRow[] = [
     events: [addedEvent(2), updatedEvent(3)],
   },
   {
-    what: 'goes, comes and changes in one batch',
+    what: 'that is known goes, comes back and changes in one batch',
     batches: [[putPlayer(1)], [dropPlayer, putPlayer(2), putPlayer(3)]],
     events: [addedEvent(1), REMOVED_EVENT, addedEvent(3)],
   },
@@ -205,7 +205,7 @@ test('levels do not postpone the event "love", which brings the newest id', () =
   assert.ok(node.received(consumer).includes(`${newestId} server.info "love"`));
 });
 
-/** The marks of all backends except those `excluded`. Each mark says that its backend is connecting. */
+/** The marks of all backends that are not in `excluded`. Each mark says that its backend is connecting. */
 const marks = (...excluded: readonly Backend[]): readonly string[] =>
   BACKENDS.filter((backend) => !excluded.includes(backend)).map(
     (backend) => ` backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,
@@ -216,7 +216,7 @@ const SNAPSHOT = [
   ' audio.updated [{"id":2}]',
   ...marks('audio'),
 ];
-/** Streams get a snapshot if they request it, or if their id is of another run, too high, or invalid. */
+/** Streams get a snapshot on request, or if their id has another boot id, is too high, or is invalid. */
 const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
   ['snapshot=1', ''],
   ['snapshot=1', 'other-3'],
@@ -253,7 +253,7 @@ test('a snapshot has the run of an upgrade with its progress, and a change of th
   assert.deepEqual(runs, [' upgrade.info {"state":"running","percent":7}']);
 });
 
-test("a backend's own detail follows its mark in a snapshot, unless the filter excludes it", () => {
+test("a backend's own detail follows its mark in a snapshot, unless the filter excludes backend.updated", () => {
   const node = new NodeUnderTest();
   node.publish([node.world.backend('audio', 'up', 'no card'), node.world.putClients({ id: 1 })]);
   const [mark, detail, record] = node.received(node.consumer('snapshot=1'));
@@ -264,7 +264,7 @@ test("a backend's own detail follows its mark in a snapshot, unless the filter e
   assert.deepEqual(filtered.slice(0, 2), [mark, record]);
 });
 
-test('a filtered stream gets the marks of a snapshot, which make its client forget old records', () => {
+test('a filtered stream gets the marks of a snapshot, because they make its client forget old records', () => {
   for (const query of ['types=audio.updated', 'exclude=backend.updated', 'types=nothing.known']) {
     const node = new NodeUnderTest();
     const consumer = node.consumer(query, { lastEventId: 'other-3' });
@@ -313,7 +313,7 @@ test('a client whose id is too old gets the kept removals and actions, then the 
   assert.match(lines.at(-1) ?? '', new RegExp(`^${newestId} backend\\.updated .*snapshot`));
 });
 
-test('all events of one batch come in one write, so that no client reads a removal alone', () => {
+test('all events of one batch come in one write, so that no client reads a removal without the update after it', () => {
   const node = new NodeUnderTest();
   const rename = (world: NodeWorld, name: string) => [
     ...world.drop('audio.clients', '1'),
@@ -383,7 +383,7 @@ test('a consumer that leaves with events unread for only five seconds does not c
   assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
 });
 
-test('a consumer that took a part of its bytes a short while ago, and leaves, does not count as slow', () => {
+test('a consumer that leaves a short while after it has taken a part of its bytes does not count as slow', () => {
   const node = new NodeUnderTest();
   const { connection } = node.consumer('', { capacity: 0 });
   node.publishProgress(1);

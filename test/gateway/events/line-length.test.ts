@@ -1,4 +1,4 @@
-// No line of the stream is too long for clients on aiohttp before 3.14 (docs/events.md, "Long lines").
+// No line of a stream is too long for clients on aiohttp before 3.14 (docs/events.md, "Long lines").
 // Lists of records, tracklists and single records are tried, as events and in a snapshot.
 
 import assert from 'node:assert/strict';
@@ -14,7 +14,7 @@ const VLC = 'org.mpris.MediaPlayer2.vlc';
 /** The length of the line that has the event's data. */
 const lineBytes = ({ data }: { readonly data: string }): number => Buffer.byteLength(`data: ${data}`);
 
-test('a long list is sent as several events that together have all records, and none is too long for a line', () => {
+test('a long list is sent as several events, each short enough for a line, and together they have all records', () => {
   // JSON in UTF-8 has one, two, four and six bytes for these characters.
   for (const character of ['x', 'é', '\u{1f3b5}', '\u0001']) {
     const node = new NodeUnderTest();
@@ -74,7 +74,8 @@ function receivedTracklists(
 }
 
 test('a tracklist that fits is whole, and a longer one has its first tracks and is marked as truncated', () => {
-  // Every line keeps room for the brackets of a list, although a tracklist has none (line-length.ts).
+  // Every line keeps room for brackets around its data, although the data of a tracklist has none
+  // (line-length.ts).
   const bytesMax = LINE_MAX_BYTES - 'data: []'.length;
   for (const received of receivedTracklists(tracklist(bytesMax)))
     assert.deepEqual(received, tracklist(bytesMax));
@@ -93,7 +94,7 @@ test('a tracklist that fits is whole, and a longer one has its first tracks and 
   }
 });
 
-test('a first track that is too long for a line leaves a list without tracks', () => {
+test('a tracklist whose first track is too long for a line is sent without tracks', () => {
   const list = {
     can_edit_tracks: true,
     tracks: [{ track_id: '/1', metadata: { title: 'x'.repeat(130_000) } }],
@@ -105,7 +106,8 @@ test('a first track that is too long for a line leaves a list without tracks', (
 test('a text that is too long for a line is cut between characters, not within an emoji', () => {
   const node = new NodeUnderTest();
   const live = node.consumer();
-  // All counts to which texts are cut are even, so each of them ends within an emoji of this text.
+  // All limits for the length of a text are even. This text is within an emoji after each even number of
+  // UTF-16 units.
   const detail = `x${'\u{1f3b5}'.repeat(LINE_MAX_BYTES / 4)}`;
   node.publish([node.world.put('backends', ['mqtt', { backend: 'mqtt', state: 'up', detail }])]);
   live.readAll();
@@ -133,7 +135,7 @@ const LONG_MEMBERS = {
 };
 
 for (const collection of COLLECTIONS_OF_EVENTS) {
-  test(`an event of ${collection} is not too long for a line, whatever its record has`, () => {
+  test(`an event of ${collection} is not too long for a line, even if its record has long members`, () => {
     const node = new NodeUnderTest();
     const live = node.consumer();
     // Consumers accept an event about a part of a player only after the player itself.
@@ -173,6 +175,6 @@ test('the event of a long upgrade status has all members except `extra`', () => 
   assert.deepEqual(
     Object.keys(event),
     Object.keys(status),
-    'the extra members are left out also where another text is cut',
+    '`extra` is left out also if another text is cut',
   );
 });

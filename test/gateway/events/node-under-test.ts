@@ -25,7 +25,7 @@ export class NodeUnderTest {
   readonly clock = new ManualClock();
   readonly journal = new Journal();
   readonly hub: EventHub;
-  /** All calls of `watchLevels`, in order. */
+  /** The argument of each call of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
   /** The sequence number of the last change of `allConnecting`. The next change is b-1 for tests. */
   readonly #setUpSequence: number;

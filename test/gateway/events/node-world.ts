@@ -1,4 +1,5 @@
-// A node's true state, and the changes that lead to it. Tests compare the states of consumers with it.
+// A node's true state, and the changes that lead to it. Tests compare the true state with the states of
+// consumers.
 
 import { BACKENDS, type Backend, type BackendState } from '../../../src/protocol/actor/backends.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
@@ -59,8 +60,8 @@ export class NodeWorld {
   }
 
   /**
-   * The state that a consumer must have. All clients are the data of one event, and so are all outputs. Each
-   * unit has an event of its own.
+   * The state that a consumer must have. One event has all clients, and another has all outputs. Each other
+   * record has an event of its own.
    */
   expectedState(): object {
     return this.#stateAfter(new StateModel(), {
@@ -81,8 +82,8 @@ export class NodeWorld {
   }
 
   /**
-   * The state of the model after some events. `dataByType` has a list for each type, with one item for each
-   * event: its data. An item of `audio.updated` or `audio.output.updated` is itself a list of records.
+   * The state of the model after some events. `dataByType` lists, for each type, the data of each event. The
+   * data of an event `audio.updated` or `audio.output.updated` is itself a list of records.
    */
   #stateAfter(
     model: StateModel | NameModel,

@@ -1,6 +1,6 @@
-// A connection whose peer reads only when the test does. A write is refused if too many bytes are unread
-// after it. The connection asserts the rules of TextSink: after a refused write the hub waits for
-// `onWritable` before it writes again, and it writes nothing after the end.
+// A connection whose peer reads only when the test calls `read`. A write counts as refused if too many bytes
+// are unread after it, but its bytes are kept. The connection asserts the rules of TextSink: after a refused
+// write the hub waits for `onWritable` before it writes again, and it writes nothing after the end.
 
 import assert from 'node:assert/strict';
 import type { OpenStream, TextSink } from '../../../src/gateway/events/stream.js';
@@ -21,7 +21,7 @@ export class SimulatedConnection implements TextSink {
     this.#capacity = capacity;
   }
 
-  /** Bytes written and not read. */
+  /** The number of bytes that are written, but not read. */
   get buffered(): number {
     return this.#buffered;
   }
@@ -39,13 +39,13 @@ export class SimulatedConnection implements TextSink {
   }
 
   end(): void {
-    assert.equal(this.over, undefined, 'it is ended only once');
+    assert.equal(this.over, undefined, 'the hub ends only an open connection');
     this.over = 'ended';
   }
 
   /** Calls the stream's `onGone` before it returns, as uWebSockets.js may do. */
   cut(): void {
-    assert.equal(this.over, undefined, 'it is cut only once');
+    assert.equal(this.over, undefined, 'the hub cuts only an open connection');
     this.over = 'cut';
     this.stream?.onGone();
   }
@@ -57,7 +57,7 @@ export class SimulatedConnection implements TextSink {
     this.stream?.onGone();
   }
 
-  /** The peer reads. */
+  /** The peer reads at most `maxBytes`. */
   read(maxBytes = Number.POSITIVE_INFINITY): Uint8Array {
     const pieces: Uint8Array[] = [];
     let remaining = Math.min(maxBytes, this.#buffered);

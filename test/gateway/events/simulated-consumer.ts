@@ -1,6 +1,6 @@
-// A client of the hub over simulated connections. It parses by the standard. By the documented rules it
-// rebuilds the state twice: once by id and once by name. It can lose its connection and reconnect. It checks
-// that no action is lost, doubled or out of order.
+// A client of the hub over simulated connections. It parses the stream by the standard. It rebuilds the state
+// twice by the documented rules: once it identifies records by id, and once by name. It can lose its
+// connection and reconnect. It checks that no action is lost, doubled or out of order.
 
 import assert from 'node:assert/strict';
 import type { EventHub } from '../../../src/gateway/events/hub.js';
@@ -33,7 +33,7 @@ export class SimulatedConsumer {
   readonly #traits: ConsumerTraits;
   #parser = new EventStreamParser('');
   #actionsAtOpen = 0;
-  /** The number of the action that must come next; undefined if each number is accepted. */
+  /** The number of the action that must come next; undefined if any number may come. */
   #nextAction: number | undefined;
   /**
    * True while the consumer has received only a part of a snapshot. If it reconnects then, it gets another
@@ -64,7 +64,8 @@ export class SimulatedConsumer {
     this.connection = new SimulatedConnection(capacity);
     this.#parser = new EventStreamParser(this.lastEventId);
     this.#actionsAtOpen = this.#world.actions;
-    // Each number is accepted next after a part of a snapshot, or if the expected action may be forgotten.
+    // Any number may come next after a part of a snapshot, or if the journal may have forgotten the expected
+    // action.
     if (this.#hasPartOfSnapshot) this.#nextAction = undefined;
     this.#hasPartOfSnapshot = false;
     this.#previousId = this.lastEventId;
@@ -101,7 +102,7 @@ export class SimulatedConsumer {
     this.names.apply(event);
     const isMark = this.model.marks > marksBefore;
     const isAction = this.model.actions.length > actionsBefore;
-    // A snapshot has the missed actions before its first mark. So the next action after this mark is the
+    // The missed actions come before the first mark of a snapshot. So the next action after this mark is the
     // first since the stream was opened.
     if (isMark) this.#nextAction ??= this.#actionsAtOpen + 1;
     const isIdNew = event.lastEventId !== this.#previousId;

@@ -1,5 +1,5 @@
-// Consumers that do not keep up: what is sent to them then, and in which portions. Random histories:
-// storm.test.ts.
+// Tests which events the hub sends to consumers that do not keep up, and in which portions. storm.test.ts
+// has random histories.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { drop, put } from '../scripted-backends.js';
 import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
-/** A record with this text does not fit into a list with others. */
+/** A record with this text does not fit into a list with other records. */
 const LONG = 'x'.repeat(64 * 1024);
 /** The journal keeps 1024 removals (`KEPT_ENTRIES_MAX` in journal.ts). */
 const MORE_REMOVALS_THAN_KEPT = 1100;
@@ -51,7 +51,7 @@ const CONFLATIONS: readonly [
   ],
 ];
 for (const [name, changesOf, expected] of CONFLATIONS) {
-  test(name, () => {
+  test(`if a consumer is slow, ${name}`, () => {
     const node = new NodeUnderTest();
     const consumer = node.consumer('', { capacity: 0 });
     node.publish(changesOf(node.world));
@@ -111,7 +111,7 @@ test('an event that is published while the last portion waits is sent after that
   assert.deepEqual(actionsOf(consumer.model), [1, 2]);
 });
 
-test('a backend that changes during a snapshot is sent again after its mark', () => {
+test('if a backend changes during a snapshot, its record is sent again after its mark', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('snapshot=1', { capacity: 0 });
   node.publish([node.world.backend('audio', 'up')]);
@@ -121,7 +121,7 @@ test('a backend that changes during a snapshot is sent again after its mark', ()
   assert.match(events.at(-1) ?? '', /"audio","state":"up"}/);
 });
 
-test('a new player that waits to be sent is sent as added, however often it changes meanwhile', () => {
+test('a slow consumer gets a new player as player.added, however often the player has changed meanwhile', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('', { capacity: 0 });
   const publishPlayer = (rate: number) => node.publish([[put('players', 'mpv', { bus_name: 'mpv', rate })]]);

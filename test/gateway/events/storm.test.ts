@@ -1,6 +1,6 @@
-// Compares consumers after random changes with the true state of the node. Consumers of every speed break
-// off and reconnect at any byte, ids expire, and the journal forgets changes that the consumers have not
-// read. In the end every consumer has the true state.
+// Compares the states of consumers with the true state of the node, after random changes. Consumers of every
+// speed break off and reconnect at any byte, ids expire, and the journal forgets changes that the consumers
+// have not read. In the end every consumer has the true state.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,9 +35,9 @@ const FILTERS: readonly Filter[] = [
 const TEXTS = ['plain', 'é☕🎵', 'a\r\nid: 9-9\n\ndata: x', '\u2028\0\ufeff', '\ud800'];
 const COLLECTIONS_WITH_KEYS = ['audio.clients', 'audio.outputs', 'systemd.services'] as const;
 
-/** The changes of the node in a round are chosen by these numbers. */
+/** The kind of changes in a round, and what the journal keeps of them. */
 interface Storm {
-  /** A record may be longer by this many characters. */
+  /** At most this many characters are added to a record. */
   readonly padding: number;
   /** The chance that a batch is a burst. */
   readonly burstChance: number;
@@ -58,7 +58,7 @@ interface ChangeOptions extends Storm {
   readonly random: SeededRandom;
 }
 
-/** The number of removals that the journal keeps, and of actions (docs/events.md, "Coming back"). */
+/** The journal keeps this many removals, and this many actions (docs/events.md, "Coming back"). */
 const KEPT = 1024;
 const CALM: Storm = {
   padding: 60,
@@ -68,7 +68,7 @@ const CALM: Storm = {
   areRemovalsKept: true,
   actionsKept: KEPT,
 };
-/** Consumers may fall so far behind a burst that the journal forgets what they have not read. */
+/** Consumers may fall so far behind in a burst that the journal forgets what they have not read. */
 const BURSTS: Storm = { ...CALM, burstChance: 0.03, burstMax: 1200 };
 const FLOODED: Storm = { ...CALM, floodChance: 0.1, areRemovalsKept: false };
 /** Large records reach the journal's limit of bytes, so any removal or action may be forgotten. */
@@ -193,8 +193,8 @@ function reconnect(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (REAL_ID.test(consumer.lastEventId) && random.chance(0.1))
     consumer.setLastEventId(random.pick(['other-5', 'b-999999999', 'rubbish', 'b-0']));
-  // A consumer without an id must request a snapshot. The others may request one, too: if the node can use
-  // their id, it ignores `snapshot=1`.
+  // A consumer without an id must request a snapshot. Any other consumer may request one, too: the node
+  // ignores `snapshot=1` if it can use the consumer's id.
   const query = consumer.lastEventId === '' || random.chance(0.3) ? 'snapshot=1' : '';
   consumer.open(query, someCapacity(random));
 }
@@ -259,13 +259,13 @@ function runRound(seed: number, storm: Storm): number {
   const laterEvents = quick.events.filter(({ type }) => type !== 'server.info').slice(BACKENDS.length);
   const sequences = laterEvents.map(({ lastEventId }) => Number(lastEventId.slice('b-'.length)));
   const sorted = [...sequences].sort((a, b) => a - b);
-  // An event without an id of its own has the id before it, so an id may come several times.
+  // An event without an id of its own has the id of an earlier event, so an id may come again.
   assert.deepEqual(sequences, sorted, 'ids never go back');
   // The first snapshot has one mark for each backend. Further marks are those of a second snapshot.
   return slow.filter(({ model }) => model.marks > BACKENDS.length).length;
 }
 
-/** Returns the number of slow consumers in all rounds that got a second snapshot. */
+/** Returns how many slow consumers got a second snapshot, in all rounds together. */
 function runRounds(rounds: number, storm: Storm): number {
   let secondSnapshots = 0;
   for (let seed = SEED; seed < SEED + rounds; seed += 1) {

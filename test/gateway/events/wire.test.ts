@@ -29,14 +29,14 @@ test('the event love has the id of the newest event, and bye has no id', () => {
   assert.equal(BYE_EVENT, 'event: server.info\ndata: "bye"\n\n');
 });
 
-test('the first bytes are a random retry from 2 to 5 s and "connected"', () => {
+test('the first bytes of a stream are a random retry from 2 to 5 s and "connected"', () => {
   const first = [0, 0.5, 0.999999].map((chance) => firstLines(chance));
   const connected = 'event: server.info\ndata: "connected"\n\n';
   const expected = [2000, 3500, 5000].map((retryMs) => `retry: ${retryMs}\n${connected}`);
   assert.deepEqual(first, expected);
 });
 
-test('a stream begins with a comment that repeats the unknown names of its query, and no name breaks out of it', () => {
+test('a stream begins with a comment that repeats the unknown names of its query, and no name ends the comment', () => {
   const [comment, ...otherLines] = firstLines(0, ['audio.update', 'a\nevent: b\r']).split(/\r|\n/);
   assert.equal(comment, String.raw`: ignored, as unknown here: ["audio.update","a\nevent: b\r"]`);
   assert.deepEqual(otherLines.slice(0, 2), ['retry: 2000', 'event: server.info']);
@@ -66,8 +66,8 @@ for (const [name, data, received] of TEXTS) {
 }
 
 /**
- * A stream cannot resume after an id without a `sequence`. Numbers begin at 1 and have no zero before them.
- * A number with 16 digits may be inexact.
+ * A stream cannot resume after an id without a `sequence`. Sequence numbers begin at 1 and have no leading
+ * zero. A number with 16 digits may be inexact.
  */
 const IDS: readonly [id: string, bootId: string, sequence?: number][] = [
   ['b-12', 'b', 12],
@@ -136,7 +136,7 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   ['types=audio.updated&backend=audio', defaultTypesOf('audio')],
   [
     'types=power.action&backend=audio&exclude=audio.removed,backend.updated',
-    // After `power.action` come all types of audio except `audio.level` and the excluded ones.
+    // The types after `power.action` are all types of audio except `audio.level` and the excluded ones.
     onlyTypes(
       'power.action',
       'audio.updated',
