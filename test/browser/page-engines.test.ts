@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import axe from 'axe-core';
 import { until } from '../until.js';
+import { AXE_TAGS, findings, misfits, PICTURES } from './checked-states.js';
 import { ENGINES, openEngine } from './engines.js';
-import { AXE_TAGS, findings, misfits, PICTURES } from './looked-at-states.js';
 import { NodeWithPage, output, PAIRED_PHONE, player } from './node-with-page.js';
 import { DESK, PHONE } from './pages.js';
 import { startProxy } from './severable-proxy.js';
@@ -202,7 +202,7 @@ for (const engine of ENGINES)
     test('no levels are measured for a hidden page, and the page is up to date when it is shown again', async () => {
       const levelsAre = (state: 'measured' | 'not measured') => {
         const isMeasured = state === 'measured';
-        return until(`the levels are ${state}`, () => node.backends.watched.at(-1) === isMeasured);
+        return until(`the levels are ${state}`, () => node.backends.levelsWatched.at(-1) === isMeasured);
       };
       await open(DESK);
       await levelsAre('measured');

@@ -11,10 +11,10 @@ import { drop, PLAYER } from '../gateway/scripted-backends.js';
 import { inOwnNetwork } from '../tools/own-network.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { AXE_TAGS, findings, misfits } from './checked-states.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { THUMB_PX } from './finger.js';
 import { addressOf, HouseOfNodes, makeHouse } from './house-of-nodes.js';
-import { AXE_TAGS, findings, misfits } from './looked-at-states.js';
 import { type NodeWithPage, output, player, stream } from './node-with-page.js';
 import { PHONE } from './pages.js';
 

@@ -92,7 +92,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   test('the node measures levels only while the page is visible, and a meter shows 0 while the node is away', async () => {
     await open();
     await openTab('Sound');
-    const isMeasured = (): boolean | undefined => node.backends.watched.at(-1);
+    const isMeasured = (): boolean | undefined => node.backends.levelsWatched.at(-1);
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
     const level = (): Promise<number> => meter.evaluate((element: { value: number }) => element.value);
     await until('the level is shown', async () => {

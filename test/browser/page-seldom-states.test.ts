@@ -1,9 +1,9 @@
 // Tests the page in states that are rare, such as absent backends, many streams, open questions, refusals and
-// strange names. looked-at-states.ts has the checks.
+// strange names. checked-states.ts has the checks.
 
 import assert from 'node:assert/strict';
 import { put } from '../gateway/scripted-backends.js';
-import { type State, testStates } from './looked-at-states.js';
+import { type State, testStates } from './checked-states.js';
 import {
   bluetooth,
   card,

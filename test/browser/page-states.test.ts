@@ -1,7 +1,7 @@
-// Tests the page in the states that people see every day. looked-at-states.ts has the checks.
+// Tests the page in the states that people see every day. checked-states.ts has the checks.
 
 import assert from 'node:assert/strict';
-import { type State, testStates } from './looked-at-states.js';
+import { type State, testStates } from './checked-states.js';
 import { player } from './node-with-page.js';
 import { openTab } from './pages.js';
 

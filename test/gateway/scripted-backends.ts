@@ -18,7 +18,7 @@ export interface BackendRequest {
 export class ScriptedBackends implements Backends {
   readonly requests: BackendRequest[] = [];
   /** All calls of `watchLevels`, in order. */
-  readonly watched: boolean[] = [];
+  readonly levelsWatched: boolean[] = [];
   /** The answer to the next commands; a promise keeps them waiting. */
   answer: Answer | Promise<Answer> = { ok: true, value: {} };
   /** The answer to the command `network`. The page sends it by itself, so it is not in `requests`. */
@@ -52,7 +52,7 @@ export class ScriptedBackends implements Backends {
   }
 
   watchLevels(isWatched: boolean): void {
-    this.watched.push(isWatched);
+    this.levelsWatched.push(isWatched);
   }
 
   /** The thread is this process's main thread, so that /proc has its CPU time. */

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { BluetoothBackend } from '../../src/actors/bluetooth/backend.js';
 import { type Clock, systemClock } from '../../src/host/clock.js';
 import type { BluetoothCommand } from '../../src/protocol/actor/commands.js';
-import { startOnScriptedServer } from '../actors/audio/backed.js';
+import { startOnScriptedServer } from '../actors/audio/start-backend.js';
 import { BLUETOOTH_SETTINGS } from '../actors/bluetooth/backend-under-test.js';
 import { PHONE, pathOf, ScriptedBluez } from '../actors/bluetooth/scripted-bluez.js';
 import { privateBus } from '../actors/bus/private-bus.js';

@@ -15,7 +15,6 @@ import { framed } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { faultOf, type Recorder } from '../recorder.js';
-import { DEADLINE, startBackend, startOnScriptedServer } from './backed.js';
 import {
   bytesOf,
   COMMAND,
@@ -27,6 +26,7 @@ import {
   type ScriptedServer,
   scriptedServer,
 } from './scripted-server.js';
+import { DEADLINE, startBackend, startOnScriptedServer } from './start-backend.js';
 
 /** The index of the only sink input of the scripted server, and so the id of the only client. */
 const CLIENT_ID = 5;

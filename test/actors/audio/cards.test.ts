@@ -12,7 +12,6 @@ import { type Bytes, props, text, textProp, u8, u32 } from '../../protocol/pulse
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { DEADLINE, startOnScriptedServer } from './backed.js';
 import {
   bytesOf,
   COMMAND,
@@ -22,6 +21,7 @@ import {
   ordinaryExcept,
   type SinkFields,
 } from './scripted-server.js';
+import { DEADLINE, startOnScriptedServer } from './start-backend.js';
 
 const CARD_INDEX = 3;
 /** The index that stands for no sink or module. Events about the server itself have it, too. */

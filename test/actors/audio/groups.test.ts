@@ -9,7 +9,7 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { startBackend } from './backed.js';
+import { startBackend } from './start-backend.js';
 
 const OUTPUTS = ['living', 'kitchen'];
 const GROUPS: Groups = { all: { label: `Everywhere & "so" {1}`, outputs: OUTPUTS } };

@@ -14,9 +14,9 @@ import { source, text, u32, volumes } from '../../protocol/pulse/bytes.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf, Recorder } from '../recorder.js';
-import { startBackend, startOnScriptedServer } from './backed.js';
 import { COMMAND, ERROR, event, type Handler, ordinaryExcept } from './scripted-server.js';
 import { serverInfo, sourceInfo } from './sound-records.js';
+import { startBackend, startOnScriptedServer } from './start-backend.js';
 
 /** The number of this state in the records of sources. */
 const RUNNING = 0;

@@ -6,8 +6,8 @@ import { describe, type TestContext, test } from 'node:test';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { props, text, u32 } from '../../protocol/pulse/bytes.js';
 import { until } from '../../until.js';
-import { DEADLINE, startOnScriptedServer } from './backed.js';
 import { bytesOf, COMMAND, event, ordinaryExcept } from './scripted-server.js';
+import { DEADLINE, startOnScriptedServer } from './start-backend.js';
 
 const CARD = 3;
 /** The index that stands for no module. */

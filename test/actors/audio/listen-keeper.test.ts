@@ -19,8 +19,8 @@ import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/comma
 import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
-import { AUDIO_SETTINGS } from './backed.js';
 import { sinkInfo, sourceInfo } from './sound-records.js';
+import { AUDIO_SETTINGS } from './start-backend.js';
 
 const REFUSED = { kind: 'server', code: 1, name: 'ACCESS', meaning: 'it is not allowed' } as const;
 /** The configured latency of loopbacks. */

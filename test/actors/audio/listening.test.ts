@@ -9,7 +9,7 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { DEADLINE, startBackend } from './backed.js';
+import { DEADLINE, startBackend } from './start-backend.js';
 
 const loopbacks = async (server: SoundServer): Promise<readonly string[]> =>
   (await server.pactl('list', 'short', 'modules')).split('\n').filter((line) => line.includes('loopback'));

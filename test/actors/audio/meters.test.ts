@@ -7,7 +7,6 @@ import type { Timing } from '../../../src/actors/audio/timing.js';
 import { u32 } from '../../protocol/pulse/bytes.js';
 import { packet } from '../../sound/packet.js';
 import { until } from '../../until.js';
-import { startOnScriptedServer } from './backed.js';
 import {
   bytesOf,
   COMMAND,
@@ -18,6 +17,7 @@ import {
   peaks,
   type ScriptedServer,
 } from './scripted-server.js';
+import { startOnScriptedServer } from './start-backend.js';
 
 /** All tests of this file together must end within this time, so that a test that never ends fails. */
 const DEADLINE = { timeout: 120_000 };

@@ -10,7 +10,7 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { inOwnNetwork, ip } from '../../tools/own-network.js';
 import { until } from '../../until.js';
-import { DEADLINE, startBackend } from './backed.js';
+import { DEADLINE, startBackend } from './start-backend.js';
 
 const HOUSE_ADDRESS = '10.9.0.1';
 

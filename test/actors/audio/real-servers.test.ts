@@ -13,7 +13,7 @@ import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { startBackend } from './backed.js';
+import { startBackend } from './start-backend.js';
 
 const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });

@@ -27,8 +27,8 @@ import { temporaryFolder } from '../../temporary-folder.js';
 import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
-import { AUDIO_SETTINGS } from './backed.js';
 import { scriptedServer } from './scripted-server.js';
+import { AUDIO_SETTINGS } from './start-backend.js';
 
 const XDG_ENV = { XDG_RUNTIME_DIR: '/run/user/1000' };
 const RUNTIME_SOCKET = '/run/user/1000/pulse/native';

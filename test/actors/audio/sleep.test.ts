@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { SleepRecord } from '../../../src/protocol/actor/schemas.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
-import { startBackend } from './backed.js';
+import { startBackend } from './start-backend.js';
 
 /** The schema allows clients no sleep of less than a minute, but these tests call the backend directly. */
 const SOON_MINUTES = 0.01;

@@ -18,8 +18,8 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
-import { startBackend } from './backed.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
+import { startBackend } from './start-backend.js';
 
 const WISHES = { outputs: { kitchen: { startVolume: 0.3 } } };
 /** The raw volume of 25 %. */

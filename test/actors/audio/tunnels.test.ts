@@ -6,7 +6,7 @@ import { hostname, userInfo } from 'node:os';
 import { describe, test } from 'node:test';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
-import { startBackend } from './backed.js';
+import { startBackend } from './start-backend.js';
 
 for (const receiving of SOUND_SERVERS)
   for (const sending of SOUND_SERVERS) {

@@ -16,9 +16,9 @@ import { fractionOf, loudestOf, RAW_NORM } from '../../../src/protocol/pulse/vol
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { DEADLINE, startOnScriptedServer } from './backed.js';
 import { bytesOf, COMMAND, ERROR, event, type Handler, ordinaryExcept } from './scripted-server.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
+import { DEADLINE, startOnScriptedServer } from './start-backend.js';
 
 const PIPEWIRE = 'PulseAudio (on PipeWire 1.4.2)';
 /** The states of a sink. A suspended sink sleeps. */

@@ -458,6 +458,6 @@ test('a stream whose first lines cannot be written does not count as open', () =
   assert.throws(() => node.hub.openStream(query.value, sink), /a defect/);
   assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
   // The levels are measured for the stream, and then no longer.
-  assert.deepEqual(node.watched, [true, false]);
+  assert.deepEqual(node.levelsWatched, [true, false]);
   assert.equal(node.clock.timers, 0);
 });

@@ -26,7 +26,7 @@ export class NodeUnderTest {
   readonly journal = new Journal();
   readonly hub: EventHub;
   /** The argument of each call of `watchLevels`, in order. */
-  readonly watched: boolean[] = [];
+  readonly levelsWatched: boolean[] = [];
   /** The sequence number of the last change of `allConnecting`. The next change is b-1 for tests. */
   readonly #setUpSequence: number;
 
@@ -36,7 +36,7 @@ export class NodeUnderTest {
       clock: { ...this.clock, random },
       maxClients,
       journal: this.journal,
-      watchLevels: (isWatched) => this.watched.push(isWatched),
+      watchLevels: (isWatched) => this.levelsWatched.push(isWatched),
     });
     this.publish([this.world.allConnecting()]);
     this.#setUpSequence = this.journal.newestSequence;
