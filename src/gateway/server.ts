@@ -165,7 +165,7 @@ class SurplusCloser {
     // - The spare connections (connection-limits.ts) are used up. The timer would be too late, so one
     //   connection is closed at once.
     // - A timer is set. It will close the surplus connections.
-    // - No timer is set. If there are too many connections, `closeSome` closes one, and sets the timer.
+    // - No timer is set. If there are too many connections, `#closeSome` closes one, and sets the timer.
     if (this.#connections.isOverfull) this.#closeOne();
     else if (!this.#isTimerSet) this.#closeSome(1);
   }

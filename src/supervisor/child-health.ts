@@ -37,7 +37,7 @@ export class ChildHealth {
     return this.#last;
   }
 
-  /** How often the child's thread has died. */
+  /** How often the child's thread has died. A restart by a reload does not count. */
   get restarts(): number {
     return this.#last?.restarts ?? 0;
   }
@@ -56,7 +56,8 @@ export class ChildHealth {
     const mustLogNewDetail = state !== 'up' && detail !== undefined && detail !== before?.detail;
     if (!isSameState || mustLogNewDetail) {
       const fields = stack === undefined ? detailIfAny : { ...detailIfAny, stack };
-      // A `connecting` child has a detail only if its peer is away, so the log has a warning then.
+      // Here a `connecting` child has a detail only if its peer is away, so the log has a warning then.
+      // `healthWithReason` adds a detail for clients later if the child has not reported yet.
       const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVEL_OF_STATE[state];
       this.log(level, `backend is ${state}`, fields);
     }

@@ -116,7 +116,7 @@ describe('the configuration of a daemon that runs', {
     };
     assert.deepEqual(await readSettings(), defaults);
     assert.match(await reload(AUDIO_ONLY, api), /"changed":"[^"]*api\.control/);
-    // `volumeStep` is in percent, and `step` is a part of 1.
+    // `volumeStep` is in percent, and `step` is a fraction: 3 becomes 0.03.
     const changed = { host: 200, origin: 'http://app.lan', post: 403, page: 404, control: false };
     assert.deepEqual(await readSettings(), { ...changed, step: 0.03, commands: false });
     assert.equal(await readAudioHealth(), healthBefore);
@@ -139,7 +139,7 @@ describe('the configuration of a daemon that runs', {
     assert.match(lines, /api\.sse\.maxClients takes effect with the next start/);
     assert.doesNotMatch(lines, /"level":"info"/);
     // `reload` cannot be used here, because it always writes the port that the daemon has.
-    const { directory, port } = audible.daemon;
+    const { directory } = audible.daemon;
     writeFileSync(join(directory, 'config.yaml'), `api: {port: ${otherPort}}\n${AUDIO_ONLY}logLevel: info\n`);
     const logStart = audible.daemon.log.length;
     const linesSince = (): string => audible.daemon.log.slice(logStart);
@@ -151,18 +151,18 @@ describe('the configuration of a daemon that runs', {
     await assert.rejects(
       send(otherPort, { path: '/server' }),
       /ECONNREFUSED/,
-      `the daemon still listens only at ${port}`,
+      'nothing listens at the new port before the next start',
     );
-    // The keys are again as at the start.
+    // This reload gives the keys the values of the start again, so no key needs a restart any more.
     assert.doesNotMatch(await reload(AUDIO_ONLY), /takes effect/);
   });
 
   test('a reload restarts a backend whose settings have changed, and no other', async () => {
     await reload(`${AUDIO_ONLY}players: {enabled: true}\n`);
-    // Before its first report, the backend is `connecting`, too, because it `has not reported yet`. The test
-    // waits until the backend itself has reported a reason.
-    const ownReason = /(?<!has not reported yet)$/;
-    await audible.daemon.untilBackend('players', 'connecting', ownReason);
+    // Until its first report, the backend is `connecting` with a detail that ends in `has not reported yet`.
+    // This pattern matches every other detail.
+    const reportedDetail = /(?<!has not reported yet)$/;
+    await audible.daemon.untilBackend('players', 'connecting', reportedDetail);
     const playersBefore = JSON.stringify((await readHealth()).backends['players']);
     const relabelled = `${AUDIO_ONLY}players: {enabled: true}\npulseaudio: {outputs: {living: {label: Parlour}}}\n`;
     assert.match(await reload(relabelled), /"restarted":"audio"/);
@@ -172,7 +172,8 @@ describe('the configuration of a daemon that runs', {
     );
     assert.equal(JSON.stringify((await readHealth()).backends['players']), playersBefore);
     assert.equal(live.state.connection.status, 'live');
-    assert.equal((await readHealth()).backends['audio']?.restarts, 0, 'no thread has died');
+    // `restarts` counts the deaths of the thread, but no restarts by a reload.
+    assert.equal((await readHealth()).backends['audio']?.restarts, 0);
   });
 
   test('a reload adds and removes backends with their routes, also for clients that are connected', async () => {
@@ -187,7 +188,8 @@ describe('the configuration of a daemon that runs', {
     assert.notEqual(await statusOf('/bluetooth'), 404);
     assert.match(await reload(AUDIO_ONLY), /"stopped":"bluetooth"/);
     await until('the client has removed bluetooth', () => !live.state.backends.has('bluetooth'));
-    // The first reload has also restarted audio, because it removed the label.
+    // This reload has also restarted audio, because the configuration no longer has the label of the test
+    // above.
     await until('the client has the outputs again', () => live.state.outputs.size > 0);
     assert.equal(await statusOf('/bluetooth'), 404);
     assert.match(await reload(NO_BACKENDS), /"stopped":"audio"/);

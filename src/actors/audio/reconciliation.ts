@@ -6,7 +6,7 @@ import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
 
 /** A connection without a default output is replaced after at most this many rounds. */
-const BEFORE_REPLACING_MAX_ROUNDS = 64;
+const ROUNDS_BEFORE_REPLACING_MAX = 64;
 
 /** One object serves all connections, one after the other. */
 export class Reconciliation {
@@ -44,18 +44,19 @@ export class Reconciliation {
    * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If it misses the event for one
    * connection, only a new connection helps. But a server without a session manager has no default output on
    * any connection. So that such a server gets few new connections, each connection stays for twice as many
-   * rounds as the one before, up to `BEFORE_REPLACING_MAX_ROUNDS`.
+   * rounds as the one before, up to `ROUNDS_BEFORE_REPLACING_MAX`.
    */
   #endRound(connection: SoundConnection): void {
     const { state } = connection;
     const lacksDefault = state.sinks.size > 0 && state.defaultSink() === undefined;
     this.#roundsWithoutDefault = lacksDefault ? this.#roundsWithoutDefault + 1 : 0;
     if (!lacksDefault) this.#roundsBeforeReplacing = 1;
-    if (this.#roundsWithoutDefault < this.#roundsBeforeReplacing) {
+    const mustReplace = lacksDefault && this.#roundsWithoutDefault >= this.#roundsBeforeReplacing;
+    if (!mustReplace) {
       connection.readAll();
       return;
     }
-    this.#roundsBeforeReplacing = Math.min(this.#roundsBeforeReplacing * 2, BEFORE_REPLACING_MAX_ROUNDS);
+    this.#roundsBeforeReplacing = Math.min(this.#roundsBeforeReplacing * 2, ROUNDS_BEFORE_REPLACING_MAX);
     this.#roundsWithoutDefault = 0;
     connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
   }

@@ -47,7 +47,7 @@ export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
  * Advice for errors whose text does not say what to do. The first alternative of a pattern is BlueZ's own
  * text. The second one, if there is one, is the text of errno, which older versions of BlueZ send.
  */
-const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
+const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [
     /br-connection-profile-unavailable|Protocol not available/,
     'no program of this node serves the sound of this device. Install libspa-0.2-bluetooth (PipeWire) or ' +
@@ -73,7 +73,7 @@ export function bluezRefusal(
 ): Answer {
   const refusal = busFault(error, problem, { byName: faults });
   if (error.kind !== 'dbus') return refusal;
-  const [, advice] = ADVICE.find(([text]) => text.test(error.text)) ?? [];
+  const [, advice] = ADVICE.find(([pattern]) => pattern.test(error.text)) ?? [];
   const { fault, detail } = refusal.error;
   return advice === undefined ? refusal : failure(fault, `${detail}: ${advice}`);
 }
@@ -110,8 +110,8 @@ export function blockedDetail({ PowerState }: BluetoothAdapter): string | undefi
 const RFKILL_FOLDER = '/sys/class/rfkill';
 
 /**
- * Finds what blocks the adapter with this name, such as `hci0`. The result is the end of a sentence. It is
- * undefined if nothing blocks the adapter, or if rfkill cannot be read.
+ * Finds what blocks the adapter with this name, such as `hci0`. The result completes the sentence "The
+ * adapter is blocked by". It is undefined if nothing blocks the adapter, or if rfkill cannot be read.
  */
 export async function findBlocker(adapterName: string): Promise<string | undefined> {
   const switchFolders = await readdir(RFKILL_FOLDER).catch(() => []);

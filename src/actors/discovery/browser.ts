@@ -68,7 +68,10 @@ export class Browser {
     this.#onChange = onChange;
   }
 
-  /** To be called when Avahi has forgotten its browser and resolvers, which this class has requested. */
+  /**
+   * To be called when avahi-daemon or the connection to the bus has begun or ended. After that Avahi no
+   * longer has the browser and the resolvers that this class has requested.
+   */
   beginAnew(isAvahiRunning: boolean): void {
     this.forgetAll();
     if (isAvahiRunning) this.#browse();

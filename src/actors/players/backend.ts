@@ -170,7 +170,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     other.beginning.withdraw();
     const answer = await silence(other, this.#runCommand);
     // The readings end when the player leaves, and a player that has left is silent.
-    if (answer.ok || other.readings.hasEnded) return;
+    if (answer.ok || other.readings.isStopped) return;
     const fields = { name: other.busName, begins: playerThatBegan.busName, reason: answer.error.detail };
     this.#publish.log('warn', 'a player plays on beside another one', fields);
   }

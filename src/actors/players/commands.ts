@@ -73,7 +73,7 @@ function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undef
 
 /** `question` completes the sentence "PLAYER did not answer". */
 function refusalWithoutReply({ busName, readings }: Player, question: string): CommandFailure {
-  if (readings.hasEnded) return failure('no-such-player', `${busName} has left`);
+  if (readings.isStopped) return failure('no-such-player', `${busName} has left`);
   return failure('timeout', `${busName} did not answer ${question}`);
 }
 

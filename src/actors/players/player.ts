@@ -152,7 +152,7 @@ export class Player {
 
   publishNow(): void {
     // A command that has waited for a reading calls this method even if the player has left meanwhile.
-    if (!this.isKnown || this.readings.hasEnded) return;
+    if (!this.isKnown || this.readings.isStopped) return;
     this.#timers.cancel('gather');
     this.published.publish({
       record: this.#record(),
@@ -258,7 +258,7 @@ export class Player {
       fetchProperties(this.#bus, this.#methods, ROOT_INTERFACE, ROOT_PROPERTIES),
       fetchProperties(this.#bus, this.#methods, PLAYER_INTERFACE, PLAYER_PROPERTIES),
     ]);
-    if (this.readings.hasEnded) return false;
+    if (this.readings.isStopped) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
       // A signal may have announced that the player plays, and the next reading, which should confirm this,
@@ -272,7 +272,7 @@ export class Player {
     this.#reckonedPosition.applyReading(positionIn(player.value));
     // The reading is applied before the wait below. After the wait it could undo what a newer signal changed.
     if (!this.isKnown) await within(this.#clock, FIRST_ANSWERS_WAIT_MS, this.#firstAnswers());
-    if (this.readings.hasEnded) return false;
+    if (this.readings.isStopped) return false;
     this.isKnown = true;
     this.#publishSoon();
     return true;

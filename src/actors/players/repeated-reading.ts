@@ -23,7 +23,7 @@ export class RepeatedReading {
   #waitingForNext: ((isAnswered: boolean) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   /** True after `stop`. The caller must ignore a reading that ends later. */
-  hasEnded = false;
+  isStopped = false;
 
   /**
    * `pauseMs`: the shortest time between two readings. `read` resolves to false if the player did not
@@ -84,20 +84,20 @@ export class RepeatedReading {
   requestAndWait(): Promise<boolean> {
     return new Promise((resolve) => {
       this.#waitingForNext.push(resolve);
-      if (this.hasEnded) this.#failAll();
+      if (this.isStopped) this.#failAll();
       else this.request();
     });
   }
 
   stop(): void {
-    this.hasEnded = true;
+    this.isStopped = true;
     this.#cancelTimer?.();
     this.#failAll();
   }
 
   /** A reading under way plans the next one itself when it ends. */
   #readAfter(ms: number): void {
-    if (this.#isUnderWay || this.hasEnded) return;
+    if (this.#isUnderWay || this.isStopped) return;
     this.#cancelTimer?.();
     this.#cancelTimer = this.#clock.after(ms, () => void this.#readNow());
   }

@@ -56,7 +56,7 @@ export async function silenceAll(players: readonly Player[], run: RunCommand): P
 async function silenceIfPlaying(player: Player, run: RunCommand): Promise<Answer> {
   // Not every player announces that it plays, so each player is read first.
   const isAnswered = await player.readAll({ withTracks: false });
-  const hasLeftWhileRead = player.readings.hasEnded;
+  const hasLeftWhileRead = player.readings.isStopped;
   if (hasLeftWhileRead || !player.isPlaying) return DONE;
   if (!isAnswered) return failure('timeout', `${player.busName} did not answer whether it plays`);
   const answer = await silence(player, run);

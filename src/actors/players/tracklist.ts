@@ -15,8 +15,8 @@ import { RepeatedReading } from './repeated-reading.js';
 /** Clients get at most this many tracks of a list. Further tracks are left out. */
 const TRACKS_MAX = 500;
 /**
- * Commands find this many tracks at the beginning of a list, and the last track, because a new track is
- * usually added after the last one.
+ * Commands can name this many tracks at the beginning of a list. They can also name the last track, because a
+ * new track is usually added after it.
  */
 const IDS_MAX = 20_000;
 /**
@@ -30,7 +30,7 @@ const LIST_MAX_UNITS = 256 * 1024;
  */
 const READ_PAUSE_MS = 500;
 /** VLC 3.0 sends the list's signals from an interface whose name lacks the beginning `org.mpris.`. */
-const END_OF_TRACKLIST_INTERFACE = 'MediaPlayer2.TrackList';
+const TRACKLIST_INTERFACE_SUFFIX = 'MediaPlayer2.TrackList';
 
 type TrackMetadata = Readonly<Record<string, unknown>>;
 type Track = TracklistRecord['tracks'][number];
@@ -68,7 +68,7 @@ export class Tracklist {
     // A signal is about the list if it is of the list's interface, or announces that properties of this
     // interface have changed.
     const [changedInterface] = signalValues(PROPERTIES_CHANGED, signal) ?? [];
-    if (signal.interface.endsWith(END_OF_TRACKLIST_INTERFACE)) this.#updateAnnouncedIds(signal);
+    if (signal.interface.endsWith(TRACKLIST_INTERFACE_SUFFIX)) this.#updateAnnouncedIds(signal);
     else if (changedInterface !== TRACKLIST_INTERFACE) return;
     this.readings.request();
   }
@@ -88,7 +88,7 @@ export class Tracklist {
   async #read(): Promise<boolean> {
     const result = await this.#readOnce();
     if (!result.ok) return false;
-    if (this.readings.hasEnded) return true;
+    if (this.readings.isStopped) return true;
     const hasRecordChanged = result.value?.json !== this.newestReading?.json;
     // The reading is kept even if the record is the same: in a long list, `ids` may change in the part
     // that clients do not get.
@@ -109,11 +109,11 @@ export class Tracklist {
     if (Tracks === undefined) return success(undefined);
     for (const id of Tracks) this.#announcedIds.delete(id);
     const allIds = [...new Set([...Tracks.filter(isTrackId), ...this.#announcedIds])];
-    const ids = allIds.slice(0, TRACKS_MAX);
-    const described = await bus.call(this.#methods.getTracksMetadata, [ids], CALL_OPTIONS);
+    const publishedIds = allIds.slice(0, TRACKS_MAX);
+    const described = await bus.call(this.#methods.getTracksMetadata, [publishedIds], CALL_OPTIONS);
     if (!described.ok && isWithoutReply(described.error)) return described;
     // If the player refuses to describe its tracks, clients get only the ids.
-    const tracks = boundedTracks(ids, described.ok ? described.value : []);
+    const tracks = boundedTracks(publishedIds, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
     const keptIds = allIds.length > IDS_MAX ? [...allIds.slice(0, IDS_MAX), ...allIds.slice(-1)] : allIds;
     return success({ json: JSON.stringify(record), canEdit: CanEditTracks, ids: keptIds });

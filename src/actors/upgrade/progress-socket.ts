@@ -22,7 +22,7 @@ const CONNECTIONS_MAX = 256;
  * that come faster wait in their connections.
  */
 const LINES_MAX_PER_SECOND = 10_000;
-/** A line that exceeds the rate waits for this time, and is then counted again. */
+/** A line that exceeds the rate waits for this time, and then tries again. */
 const PAUSE_MS = 1_000;
 /** Changes at the path within this time count as one, because making the socket causes several changes. */
 const SETTLE_MS = 40;

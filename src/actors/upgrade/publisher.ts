@@ -124,7 +124,8 @@ export class UpgradePublisher {
     if (!this.#isUp) return;
     const { checkUnit, upgradeUnit } = this.#settings;
     const { percent, step } = this.#run;
-    // The run in `upgrade.info` has no percent and no step. The run in `upgrade.run` and `upgrade` has both.
+    // `upgrade.info` makes the event, whose run has no percent and no step. A snapshot takes its run from
+    // `upgrade.run`, which has both, as `upgrade` has, which is the whole `GET`.
     const run = publishedRun(this.#run);
     const check = checkUnit && publishedCheck(this.#check ?? NEVER_CHECKED);
     const hasStatusChanged = this.#putIfChanged('upgrade.info', 'status', this.#statusText);
@@ -179,15 +180,16 @@ const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
  */
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
   const { activeState, job, result, wasReset } = facts;
-  const isStopping = activeState === 'deactivating' && before?.invocation === facts.invocation;
+  const isSameInvocation = before?.invocation === facts.invocation;
   // The unit had stayed active after its check (RemainAfterExit=), and somebody stops it now. This is no new
   // check.
-  if (isStopping && before.state !== 'running') return before;
+  const isOnlyStopped = activeState === 'deactivating' && isSameInvocation && before.state !== 'running';
+  if (isOnlyStopped) return before;
   // An unloaded unit has lost its invocation id, so the id of the last check stays.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };
-  // At a start systemd first sends the new invocation and the start job, still with the old state. The next
-  // signal decides.
+  // When a unit starts, systemd first sends the new invocation and the start job, still with the old state.
+  // The next signal decides. At the daemon's start there is no `before`, so the facts count at once.
   if (before !== undefined && job !== '') return before;
   // A reset is no run, so the last check stays. For example, the daemon itself resets a failed unit before a
   // start. If systemd then refuses the start, clients must still find the last failure.

@@ -122,8 +122,8 @@ function similarNames(word: string): readonly string[] {
   return similar.slice(0, SUGGESTIONS_MAX);
 }
 
-/** The message also names the command that prints the help. */
+/** `wrongUsage` adds `see COMMAND --help` to the message. */
 function wrong(reason: string, operation?: string): WrongUsage {
-  const commandWithHelp = operation === undefined ? 'tonearm ctl' : `tonearm ctl ${operation}`;
-  return wrongUsage(commandWithHelp, reason);
+  const command = operation === undefined ? 'tonearm ctl' : `tonearm ctl ${operation}`;
+  return wrongUsage(command, reason);
 }

@@ -61,10 +61,10 @@ describe('the name of a client', () => {
 
 describe('unique names', () => {
   /**
-   * `ID WISH -> NAME`: the client prefers the name WISH, and gets NAME. If WISH is taken, a new NAME is
-   * `WISH #ID`. If this name is taken, too, NAME is `WISH #ID #ID`.
-   * `ID leaves for WISH`: the client now prefers WISH. Other clients may then get the old name of this
-   * client, unless the old name has a number or is WISH.
+   * `ID DESIRED -> NAME`: `assign` returns NAME. A client keeps a name with a number. Otherwise NAME is
+   * DESIRED. If DESIRED is taken, NAME is `DESIRED #ID`, or `DESIRED #ID #ID` if that is taken, too.
+   * `ID vacates for DESIRED`: `vacate` frees the client's name for other clients, unless the name has a
+   * number or is DESIRED.
    */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
     ['a client that prefers a taken name gets it with a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
@@ -83,12 +83,12 @@ describe('unique names', () => {
       '2 A #3 -> A #3',
       '3 A -> A #3 #3',
     ],
-    ['a name is not freed while its client prefers it', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
+    ['a name is not freed while its client prefers it', '1 A -> A', '1 vacates for A', '2 A -> A #2'],
     [
       'a name with a number is not freed, even if its client prefers another name',
       '1 A -> A',
       '2 A -> A #2',
-      '2 leaves for B',
+      '2 vacates for B',
       '2 B -> A #2',
     ],
   ];
@@ -97,7 +97,7 @@ describe('unique names', () => {
       const names = new UniqueNames();
       for (const step of steps) {
         const [, idText, wish = '', name = '', nextWish] =
-          /^(\d+) (?:(.+) -> (.+)|leaves for (.+))$/.exec(step) ?? assert.fail(`no such step: ${step}`);
+          /^(\d+) (?:(.+) -> (.+)|vacates for (.+))$/.exec(step) ?? assert.fail(`no such step: ${step}`);
         const id = Number(idText);
         if (nextWish !== undefined) names.vacate(id, nextWish);
         else {

@@ -87,8 +87,8 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
 test('a track that begins again is published at position 0, even if the last announced position was also 0', async (t) => {
   const Metadata = trackMetadata('One', 60);
   const { manual, recorder, player, untilPublished, moveTo } = await startPlaying(t, { Metadata });
-  // The reading of 20 s shows the backend that the position of this player moves without an announced jump.
-  // Otherwise the backend would ignore the last reading below, which only repeats the announced position.
+  // Some players answer every reading with the last announced position, and the backend ignores such answers.
+  // This reading of 20 s shows that the player is none of them. So the last reading below, of 0, counts.
   moveTo(20);
   player.announce({ Metadata });
   await untilPublished(20);

@@ -161,7 +161,7 @@ export class FaultedNode extends PageOnNode {
     };
     for (const [unit, text] of Object.entries(dropIns))
       await node.writeFile(`/etc/systemd/user/${unit}.service.d/faults.conf`, `[Service]\n${text}\n`);
-    // This timer may replace `UPGRADE_RESULT`.
+    // The detector that this timer starts would overwrite the file with `UPGRADE_RESULT`.
     await node.systemctl('disable', '--now', 'tonearm-detect.timer');
     await node.systemctl('daemon-reload');
     await node.systemctl('stop', 'tonearm.service');
@@ -179,11 +179,11 @@ systemctl start avahi-daemon.service ${units}`);
   async restart(): Promise<void> {
     const request = 'curl --silent --fail -X POST http://127.0.0.1:8018/power/reboot';
     await this.node.reboot(() => this.node.shell(request));
-    // The reboot has closed the door. This call opens it again at the same port.
+    // The reboot has ended the forwarding from `port` to the daemon. This call makes it again at this port.
     await this.node.door();
   }
 
-  /** Lets the upgrade that waits end with this status. */
+  /** Ends the waiting upgrade with this status. */
   async endUpgrade(status: '0' | '1'): Promise<void> {
     await this.node.userShell(`echo ${status} > ~/verdict`);
     const state = (): Promise<string> => this.node.property('ActiveState', 'tonearm-upgrade.service');
@@ -224,17 +224,18 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
   }
 
   /**
-   * Restarts wireplumber and pipewire-pulse if PipeWire is locked, deaf, forgetful or bare, and resolves
+   * Restarts wireplumber and pipewire-pulse if PipeWire is locked, mute, forgetful or bare, and resolves
    * with true in this case. Otherwise it restarts nothing. The daemon causes none of these states. All were
    * observed with PipeWire's and PulseAudio's own programs alone, with PipeWire 0.3.65 and 1.4.2:
    * - Locked: when the connection of a stream binds the metadata of a new session manager, PipeWire reads
    *   nothing from this connection until the session manager has answered. When the session manager sets up
    *   a stream, PipeWire reads nothing from the session manager until the stream's connection has answered.
    *   If each waits for the other, PipeWire answers nobody, not even pw-cli. It was locked 2 of 3 times when
-   *   wireplumber was restarted beside one pacat, and 6 of 6 times when pipewire-pulse was halted meanwhile.
-   * - Deaf: PipeWire sends changes of the default output to nobody. Only clients that connect later learn of
-   *   them. PipeWire becomes deaf if a client goes before the session manager has answered for this client.
-   *   It was deaf 5 of 8 times after 40 pw-metadata had been killed.
+   *   the session manager was restarted while one pacat played, and 6 of 6 times when pipewire-pulse was also
+   *   stopped by SIGSTOP during the restart.
+   * - Mute: PipeWire sends changes of the default output to nobody. Only clients that connect later learn of
+   *   them. PipeWire becomes mute if a client goes before the session manager has answered for this client.
+   *   It was mute 5 of 8 times after 40 pw-metadata had been killed.
    * - Forgetful: PipeWire sends changes, but one of them has not reached the clients that listened at that
    *   time. Clients that came later have its contents. The witness of `watchSound` shows this.
    * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its
@@ -244,8 +245,8 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
     await this.node.writeFile(`${FILES_FOLDER}/witness-knows`, WITNESS_KNOWS);
-    // If one of the three checks fails, PipeWire is restarted, and all checks begin again. Only a restart
-    // prints.
+    // If one of the three checks fails, wireplumber and pipewire-pulse are restarted, and all checks begin
+    // again. The script prints something only if it has restarted them.
     const within15s = 'timeout -s KILL 15 sh';
     const output = await this.node.userShell(`for try in 1 2 3; do
   if ${within15s} -c '${PIPEWIRE_SIGNALS}' && ${within15s} ${FILES_FOLDER}/witness-knows &&
@@ -258,7 +259,7 @@ done`);
     return output !== '';
   }
 
-  /** Has the saboteur in the daemon carry out an order (saboteur.ts). */
+  /** Makes the saboteur in the daemon carry out an order (saboteur.ts). */
   async sabotage(order: string): Promise<void> {
     await this.node.writeFile(SABOTAGE, order);
     await this.signal('USR2', 'user', 'tonearm.service');

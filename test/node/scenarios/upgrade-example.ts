@@ -49,7 +49,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   const UPGRADE = `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`;
 
-  test('the examples check and upgrade, and a step of the upgrade restarts the daemon', async () => {
+  test('the shipped units check for an upgrade and carry it out, and a step of the upgrade restarts the daemon', async () => {
     await daemon.beginWithConfig(UPGRADE);
     const received = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/check'), 202);
@@ -86,7 +86,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   describe('with the real sudo and apt', () => {
     const repository = new Repository(daemon);
-    const NO_SOURCE = '';
+    const NO_FURTHER_SOURCE = '';
     const BROKEN_SOURCE = 'deb [trusted=yes] file:/nowhere ./';
 
     before(async () => {
@@ -120,7 +120,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await untilUpgradedTo(3);
     });
 
-    test('an upgrade goes on where an unrelated repository is broken, and logs this', async () => {
+    test('an upgrade goes on although an unrelated repository is broken, and logs the error', async () => {
       await repository.publish(4, BROKEN_SOURCE);
       await daemon.startUpgrade();
       await untilUpgradedTo(4);
@@ -128,7 +128,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.logHas(/not all package lists could be read: going on/);
     });
 
-    test('an upgrade fails if the readable repositories have nothing newer, because the broken repository may have a newer version', async () => {
+    test('an upgrade fails if one repository is broken and the others have nothing newer, because the broken one may have a newer version', async () => {
       // The test above has installed version 4.
       await repository.publish(4, BROKEN_SOURCE);
       await daemon.startUpgrade();
@@ -136,9 +136,9 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.logHas(/have nothing newer than tonearm-example 4$/);
     });
 
-    test('the log of an upgrade that failed has what root wrote, and the next upgrade succeeds', async () => {
+    test('the log of a failed upgrade has the output of apt and of the package, and the next upgrade succeeds', async () => {
       const failingPostinst = 'echo "no room left here" >&2; exit 3';
-      await repository.publish(5, NO_SOURCE, failingPostinst);
+      await repository.publish(5, NO_FURTHER_SOURCE, failingPostinst);
       await daemon.startUpgrade();
       await daemon.untilRun('failed');
       await daemon.logHas(/^no room left here$/);

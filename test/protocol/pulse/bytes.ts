@@ -33,12 +33,12 @@ export const format = (encoding: number, ...entries: Bytes[]): Bytes => [
 const COMMAND_CHANNEL = 0xffffffff;
 
 /**
- * A frame around any bytes. A test may set the words of its header, also to wrong values. `offset` is only
- * the upper word of the offset: 1 means 4 GiB. The lower word is 0.
+ * A frame around any bytes. A test may set the words of its header, also to wrong values. `upperOffset`
+ * is the upper word of the offset: 1 means 4 GiB. The lower word is 0.
  */
 export function framed(
   payload: Bytes,
-  { length = payload.length, channel = COMMAND_CHANNEL, offset: upperOffset = 0, flags = 0 } = {},
+  { length = payload.length, channel = COMMAND_CHANNEL, upperOffset = 0, flags = 0 } = {},
 ): Uint8Array {
   const header = [length, channel, upperOffset, 0, flags];
   return Uint8Array.from([...header.flatMap(word), ...payload]);

@@ -83,8 +83,8 @@ const HEADERS: readonly (readonly [what: string, frame: Uint8Array])[] = [
   ['length 2^32 - 1', framed([1], { length: 0xffffffff })],
   ['too much audio data', framed([], { length: PAYLOAD_MAX_BYTES + 1, channel: 1 })],
   ['flags', framed([1], { flags: 0x80000000 })],
-  ['an offset', framed([1], { offset: 1 })],
-  ['an offset far beyond 4 GiB', framed([1], { offset: 2 ** 24 })],
+  ['an offset', framed([1], { upperOffset: 1 })],
+  ['an offset far beyond 4 GiB', framed([1], { upperOffset: 2 ** 24 })],
   ['an offset of 16 MiB', framed([1]).with(12, 1)],
   ['text', new TextEncoder().encode('HTTP/1.1 400 Bad Request\r\n')],
 ];

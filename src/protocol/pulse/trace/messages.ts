@@ -11,7 +11,7 @@ export interface MessageField {
   readonly name: string;
   /** The protocol version that introduced the field. Absent if all versions have it. */
   readonly since?: number;
-  /** Turns the field's number into its name or names. Absent if the field's values have no names. */
+  /** Turns the field's value, a number, into a name or names. Absent if the field's values have no names. */
   readonly naming?: Naming | undefined;
   /**
    * `*` stands for a list that begins with the number of its items, `+` for a list that goes on to the end
@@ -48,8 +48,9 @@ function parseFields(text: string): MessageFields {
 
 /**
  * Returns the fields of a table of records.ts, or of a command in commands.ts. A table does not say which
- * fields are lists, or how numbers are named. So `details` has these fields, in the form of FIELD. Fields in
- * `details` that the table lacks are ignored, so that several tables can share one text.
+ * fields are lists, or which values have names. `details` contains such fields once more, in the form of
+ * FIELD, such as `state:deviceState ports*PORT`. Fields in `details` that the table lacks are ignored, so
+ * that several tables can share one text.
  */
 function fieldsOfTable(
   table: CommandArguments | Readonly<Record<string, object>>,
@@ -61,7 +62,7 @@ function fieldsOfTable(
     const detailedField = detailedFields.find((field) => field.name === name);
     const field = { name, ...since, ...detailedField };
     if (kind !== byIndex) return [field];
-    // The daemon writes a `byIndex` as two values, an index and a name. The values of `sink` are called
+    // tonearm sends a `byIndex` as two values, an index and a name. The values of `sink` are called
     // `sink` and `sinkName` here. Those of `index` are called `index` and `name`.
     const secondFieldName = name === 'index' ? 'name' : `${name}Name`;
     return [field, { name: secondFieldName }];
@@ -89,7 +90,7 @@ const RECORDS: Readonly<Record<string, MessageFields>> = {
   CARD_PORT: fieldsOfTable(records.CARD_PORT, 'available:available profiles*'),
   PLAYBACK_STREAM: fieldsOfTable(records.PLAYBACK_STREAM_REPLY),
   RECORD_STREAM: fieldsOfTable(records.RECORD_STREAM_REPLY),
-  /** Sizes of the two kinds of buffers, in bytes. If a size in a request is null, the server chooses it. */
+  /** Sizes of the two kinds of buffers, in bytes. If a request has null as a size, the server chooses it. */
   PLAYBACK_BUFFER: parseFields('maxLength targetLength prebuffering minimumRequest'),
   RECORD_BUFFER: parseFields('maxLength fragmentLength'),
   TIMES: parseFields('sinkLatency sourceLatency running sent answered writeIndex readIndex'),
@@ -97,14 +98,14 @@ const RECORDS: Readonly<Record<string, MessageFields>> = {
 
 /**
  * Returns the fields of a row of RECORDS; an empty list if there is no such row. `parseFields` calls this
- * function only for the form `PORT`. No row of RECORDS uses this form, so RECORDS is complete before the
- * first call.
+ * function only for a word that is the name of a row, such as `PLAYBACK_BUFFER`. The rows of RECORDS contain
+ * no such word (`ports*PORT` is another form), so RECORDS is complete before the first call.
  */
 export const recordFields = (name: string): MessageFields => RECORDS[name] ?? [];
 
 /**
  * The commands, one on a line, in the order of their numbers. A line has the command's name, the command's
- * fields, and after an arrow the fields of the reply, if it has fields. If the daemon sends the command, the
+ * fields, and after an arrow the fields of the reply, if it has fields. If tonearm sends the command, the
  * line lacks the command's fields, because they are in COMMANDS. The four commands whose names contain
  * AUTOLOAD have no fields, because PulseAudio 0.9.15 removed these commands. After the two fields of
  * EXTENSION come values that the module defines. These values have no names here.

@@ -155,7 +155,7 @@ test('the trace finds the number and tag in a command, and the header in a frame
   assert.deepEqual(trace.commandAndTagOf(authFrame(35)), { command: AUTH, tag: 0 });
   const channel = 2;
   // `framed` takes the upper word of the offset, so 1 stands for 2 ** 32. Flag 1 is the seek `absolute`.
-  const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel, offset: 1, flags: 1 }));
+  const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel, upperOffset: 1, flags: 1 }));
   assert.deepEqual(trace.audioBlockOf(data, channel), {
     channel,
     offset: 2 ** 32,
