@@ -34,7 +34,7 @@ export class SeededRandom {
 }
 
 /**
- * The seed of this run. It is always the same in `npm test`. Each round of `npm run soak` has another one,
- * and runs the files that import this constant. TONEARM_FUZZ_SEED sets the seed, to repeat a round.
+ * The seed of this run. `npm test` always has the same seed. Each round of `npm run soak` has another seed,
+ * and runs the test files that import this constant. TONEARM_FUZZ_SEED sets the seed, to repeat a round.
  */
 export const SEED = Number(process.env['TONEARM_FUZZ_SEED'] ?? 20_261_120) >>> 0;

@@ -1,6 +1,6 @@
-// The house on one page (docs/http-api.md, "The house"): three booted nodes that find each other by mDNS,
-// and the page of one of them in each engine. Machines go, come back under another address, or get another
-// name. A stranger's page and false announcements get nothing.
+// The house on one page (docs/http-api.md, "The house"): three booted nodes that find each other by mDNS, and
+// the page of one of them in each engine. A node is switched off, comes back at another address, or gets
+// another name. A page of another origin reads and changes nothing. A falsely announced host gets no request.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -19,9 +19,9 @@ import { whyNoNode } from './node.js';
 const NEW_ADDRESS = '10.9.0.33';
 const AWAY_TEXT = 'Not there right now';
 
-/** A host name of the web, which false announcements contain. */
+/** False announcements contain this host name of the web. */
 const WEB_NAME = 'evil.example';
-/** A public address in false announcements. The test of these announcements gives it to this machine. */
+/** False announcements contain this public address. Their test adds the address to this machine. */
 const PUBLIC_ADDRESS = '93.184.215.14';
 /** The port of false announcements. */
 const FALSE_PORT = 8080;
@@ -35,18 +35,18 @@ const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
 };
 /** This announcement is made last. When the page displays it, the others have arrived, too. */
 const LAST_ANNOUNCEMENT = `avahi-publish-service last _http._tcp ${FALSE_PORT} path=/ui api=odio-api`;
-/** The page shows this text only for the last announcement, because it names another API (odio-api). */
+/** The page displays this text only for the last announcement, the only one with another API (odio-api). */
 const LAST_TEXT = 'Opens its own page';
 
 /**
  * A script that resolves with the answers that a page of another origin gets from a node. The browser sends
  * the requests of `blind`, but hides their answers from the page: their type is `opaque`.
  */
-const foreignRequests = (node: string): string => `(async () => {
-  const read = (path) => fetch('${node}' + path).then((answer) => answer.text(), () => 'nothing');
-  const blind = (path, method) => fetch('${node}' + path, { method, mode: 'no-cors' }).then(({ type }) => type);
+const foreignRequests = (url: string): string => `(async () => {
+  const read = (path) => fetch('${url}' + path).then((answer) => answer.text(), () => 'nothing');
+  const blind = (path, method) => fetch('${url}' + path, { method, mode: 'no-cors' }).then(({ type }) => type);
   const stream = new Promise((resolve) => {
-    const source = new EventSource('${node}/events');
+    const source = new EventSource('${url}/events');
     source.onopen = () => resolve('open');
     source.onerror = () => { source.close(); resolve('nothing'); };
   });
@@ -126,7 +126,7 @@ inOwnNetwork(import.meta.url, () => {
         assert.deepEqual(await house.output('Attic'), atticBefore);
       },
 
-      'a page from elsewhere reads nothing of a node, and changes nothing': async (page) => {
+      'a page of another origin reads nothing from a node, and changes nothing': async (page) => {
         const foreign = createServer((_, response) =>
           response.setHeader('Content-Type', 'text/html').end('<p>'),
         );
@@ -152,8 +152,8 @@ inOwnNetwork(import.meta.url, () => {
       });
 
     test('a falsely announced host gets no request, and nodes trust neither its web name nor its public address', async (t) => {
-      const requested: string[] = [];
-      const server = createServer((request) => requested.push(String(request.headers.host)));
+      const requestedHosts: string[] = [];
+      const server = createServer((request) => requestedHosts.push(String(request.headers.host)));
       t.after(() => server.close());
       ip('addr', 'add', `${PUBLIC_ADDRESS}/32`, 'dev', 'lo');
       await listen(server, FALSE_PORT);
@@ -181,9 +181,9 @@ inOwnNetwork(import.meta.url, () => {
       });
       await announce('last', LAST_ANNOUNCEMENT);
       await inEveryEngine((page) => page.sees(LAST_TEXT));
-      // A page may send requests only to nodes that were known when it was loaded. So the page is loaded
-      // again, and may now send requests to `far.local`. The browsers do not resolve this name, so this room
-      // is away.
+      // A page may send requests only to nodes that were known when the page was loaded. The test loads each
+      // page again, so that the page may send requests to the false node `far.local`. The browsers do not
+      // resolve this name, so the page displays the false node as away.
       await inEveryEngine(async (page) => {
         await open(page);
         await page.sees(AWAY_TEXT);
@@ -205,10 +205,10 @@ inOwnNetwork(import.meta.url, () => {
           assert.equal(answer.headers['access-control-allow-origin'], undefined, host);
         }
       }
-      assert.deepEqual(requested, []);
+      assert.deepEqual(requestedHosts, []);
     });
 
-    test('a room that is switched off is away, and is controlled again at another address', async () => {
+    test('a room that is switched off is away, and can be controlled again when it is back at another address', async () => {
       await inEveryEngine(open);
       const attic = house.node('Attic');
 
@@ -234,7 +234,7 @@ inOwnNetwork(import.meta.url, () => {
       }
     });
 
-    test('a room that gets another hostname and another label is one room with the new name', async () => {
+    test('a room that gets another label and another hostname stays one room, named by the new label', async () => {
       await inEveryEngine(open);
       const attic = house.node('Attic');
 

@@ -23,8 +23,8 @@ process.stdin.on('end', () => process.exit(0)).resume();
 export type Door = Awaited<ReturnType<typeof connectInto>>;
 
 /**
- * Opens a door: a unix socket in `dir` that leads to a port in the network of process `leader`, which is the
- * node's systemd. The door closes by itself if the process of the tests dies.
+ * Opens a door: a unix socket in `dir` that leads to a port in the node's network. `leader` is the process id
+ * of the node's systemd. The door closes by itself if the process of the tests dies.
  */
 export async function connectInto(leader: number, port: number, dir: string) {
   const path = join(dir, `port-${port}`);

@@ -12,18 +12,18 @@ const REPORTS_FD = 3;
 const ORDERS_FD = 4;
 
 const CLOSE_DEADLINE_MS = 30_000;
-/** Enough of the end of the console to see why a boot failed. */
+/** This many last characters of the console are enough to see why a boot failed. */
 const CONSOLE_CHARACTERS = 16_384;
 
 export class Keeper {
-  /** The process id of the keeper's child. The node runs in this child's namespaces, as its descendants. */
+  /** The process id of the keeper's child. All processes of the node are descendants of this child. */
   readonly holder: Promise<number>;
-  /** The end of what the console showed. */
+  /** The last text of the keeper's output, which includes the node's console. */
   console = '';
   readonly #child: ChildProcess;
   readonly #orders: Writable;
   readonly #failure: Promise<never>;
-  /** Set while somebody waits for the end of the container. */
+  /** Set while somebody waits for the end of the node. */
   #onEnded: ((status: number) => void) | undefined;
 
   constructor(settings: Readonly<Record<string, string>>) {
@@ -50,8 +50,8 @@ export class Keeper {
     });
     this.#child.on('error', fail);
     lines.on('close', () => fail(new Error('the node ended unasked')));
-    // Sometimes nobody waits when the promise rejects, for instance after `close`. Without this handler such
-    // a rejection would end the tests.
+    // Sometimes nobody waits for `#failure` when it rejects, for instance after `close`. Without this handler
+    // such a rejection would end the tests.
     this.#failure.catch(() => undefined);
     this.holder = new Promise((resolve) => {
       lines.on('line', (line) => {
@@ -64,7 +64,7 @@ export class Keeper {
     });
   }
 
-  /** Settles as `expected` does, but rejects as soon as the keeper fails. */
+  /** Settles like `expected`, but rejects if the keeper fails first. */
   orFailure<T>(expected: Promise<T>): Promise<T> {
     return Promise.race([expected, this.#failure]);
   }
@@ -73,7 +73,7 @@ export class Keeper {
     this.#orders.write('boot\n');
   }
 
-  /** Resolves with nspawn's status when the running container ends. Rejects after the deadline. */
+  /** Resolves with nspawn's status when the running node ends. Rejects after the deadline. */
   ended(deadlineMs: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const late = new Error(`the node did not end in ${deadlineMs} ms`);

@@ -1,8 +1,8 @@
-// The shell scripts that make the mounts, namespaces and cgroup of a test node, and remove them. The file
-// has only text, which keeper.ts runs.
+// The shell scripts that make the mounts, namespaces and cgroup of a test node, and remove them. This file
+// has only the text of the scripts. keeper.ts runs them.
 //
-// Requirements for a boot, with reasons. They were found on a Debian 12 VM with a hand-mounted hybrid cgroup
-// layout and no systemd of its own.
+// A boot has these requirements. They were found on a Debian 12 VM in which no systemd ran and a hybrid
+// cgroup layout was mounted by hand.
 // - The tests run as root with CAP_SYS_ADMIN, and need systemd-nspawn, unshare, nsenter, setpriv and tar.
 //   The kernel has overlayfs and cgroup2. Neither needs to be mounted. The whole system is on one file
 //   system, because overlayfs does not see through mounts.
@@ -15,14 +15,14 @@
 // - CAP_SYS_RESOURCE is not needed. Without it systemd may not lower OOM scores. In a container systemd
 //   ignores this refusal.
 //
-// The keeper's standard input is a pipe from the test process. The pipe ends with the test process, however
-// this ends (close, crash, SIGKILL, Ctrl-C). The keeper then kills the PID namespace and removes the cgroup.
-// If the keeper itself is killed, the parent-death signal ends the PID namespace, and all mounts vanish with
-// the last process. Only in this case an empty folder and an empty cgroup stay behind.
+// The keeper's standard input is a pipe from the test process. The pipe ends when the test process closes it,
+// or when the test process ends (crash, SIGKILL, Ctrl-C). The keeper then kills the PID namespace and removes
+// the cgroup. If the keeper itself is killed, the parent-death signal ends the PID namespace, and all mounts
+// vanish with the last process. An empty folder and an empty cgroup stay behind only in this case.
 
 /**
- * Runs inside the keeper's namespaces. Reads `boot` lines on descriptor 4, writes `ended STATUS` to
- * descriptor 3.
+ * Runs as PID 1 of the namespaces that the keeper's child makes. Reads lines `boot` from descriptor 4, and
+ * writes lines `ended STATUS` to descriptor 3.
  */
 const BOOT_LOOP = String.raw`
 set -eu
@@ -33,7 +33,7 @@ ROOT=$DIR/root
 mount -t overlay tonearm-node -o "lowerdir=$LOWER,upperdir=$DIR/upper,workdir=$DIR/work" "$ROOT"
 
 # The folders of /etc have the units that packages and the administrator have enabled on this machine. None of
-# these units starts on the node. Only those units start that the packages' own files below /usr enable.
+# these units starts on the node. The node starts only units that the packages' own files below /usr enable.
 rm -rf "$ROOT"/etc/systemd/system/* "$ROOT"/etc/systemd/user/* "$ROOT"/etc/rc?.d/* "$ROOT"/var/lib/systemd/linger
 rm -rf "$ROOT"/var/log/journal "$ROOT"/etc/polkit-1/rules.d/*
 : > "$ROOT/etc/fstab"
@@ -81,7 +81,7 @@ clean_up() {
     [ ! -w "$group/cgroup.kill" ] || echo 1 > "$group/cgroup.kill"
     sleep 0.02
   done
-  # Files that the test process has put into the folder lie below the mount.
+  # The mount hides files that the test process has put into the folder, so the unmount comes first.
   umount -l "$DIR" && rm -rf --one-file-system "$DIR"
 }
 rmdir_tree() {
@@ -107,8 +107,8 @@ cat > /dev/null
 `;
 
 /**
- * The command of the keeper, which keeps a node until its standard input ends. It writes reports to
- * descriptor 3, and reads orders from descriptor 4.
+ * The command that starts the keeper. The keeper runs until its standard input ends. It writes reports to
+ * descriptor 3. Its child reads orders from descriptor 4, and writes reports to descriptor 3, too.
  */
 export const LAUNCH: readonly [command: string, ...args: string[]] = [
   'unshare',

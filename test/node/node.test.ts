@@ -1,5 +1,5 @@
-// Boots the real node once and runs every scenario on it, one after the other. A scenario is a function in
-// scenarios/ that declares tests on the node. Each scenario leaves the node as it was.
+// Boots the real node once, and runs the scenarios of service units, upgrades and discovery on it, one after
+// the other. The functions in scenarios/ declare the tests. Each scenario leaves the node as it was.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -37,15 +37,16 @@ const PACKAGES_FOLDER = '/opt/packages';
 type Sound = keyof typeof SOUND_UNITS;
 
 /**
- * Returns why no node can boot here, or false, for the `skip` option of a test. `programs` are further
- * programs that the test needs on this machine.
+ * Returns the reason why no node can boot here, or false if a node can boot. The value is for the option
+ * `skip` of a test. `programs` are further programs that the test needs on this machine.
  */
 export function whyNoNode(...programs: readonly string[]): string | false {
   return skipReason({ programs: [...NEEDED_COMMANDS, ...programs], root: true });
 }
 
 /**
- * Boots a node over the file system at `root`. Rejects with the console's text if the node does not come up.
+ * Boots a node over the file system at `root`. Rejects with the console's text and systemd's report if the
+ * node does not come up.
  */
 export async function bootNode(
   sound: Sound = 'pulseaudio',
@@ -68,8 +69,8 @@ export async function bootNode(
   } catch (error) {
     const state = await node.state();
     await node.close();
-    // The keeper removes the folder, unless it could not even begin. A folder with content must stay: the
-    // machine's own root may be mounted below it, and the machine's files would be removed, too.
+    // A keeper that could not start leaves the folder behind. A folder with content must stay: this machine's
+    // own root may be mounted in the folder, and removing the folder would delete this machine's files.
     if (existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
     const report = `its console said:\n${keeper.console || '(nothing)\n'}its systemd says:\n${state}`;
     throw new Error(`the node did not boot; ${report}`, { cause: error });
@@ -89,7 +90,7 @@ export class Node extends Container {
     return outputOf(this.root('sh', '-euc', script), script);
   }
 
-  /** Runs a shell script as pi, with HOME in the environment. Rejects if the script fails. */
+  /** Runs a shell script as pi, with HOME set, and resolves with its output. Rejects if the script fails. */
   userShell(script: string): Promise<string> {
     return outputOf(this.user('sh', '-euc', `export HOME=/home/${NODE_USER}; ${script}`), script);
   }
@@ -104,7 +105,7 @@ export class Node extends Container {
     return this.systemctl('show', '-P', name, unit);
   }
 
-  /** True when there is such a file. */
+  /** True if the file or folder exists on the node. */
   async isThere(path: string): Promise<boolean> {
     return (await this.root('test', '-e', path)).status === 0;
   }
@@ -162,7 +163,7 @@ export class Node extends Container {
     return this.apt('install', standIn, './tonearm_0.1.0-1_*.deb');
   }
 
-  /** Installs the same form as `installPlain` by dpkg, because apt would read all of its lists first. */
+  /** Installs the same form as `installPlain` does, but uses dpkg: apt would read all of its lists first. */
   async unpackPlain(): Promise<void> {
     const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
     await this.shell(`cd ${PACKAGES_FOLDER}; ${standIn}; dpkg --install tonearm_*.deb`);
@@ -177,14 +178,14 @@ export class Node extends Container {
     return send(await this.door(), { method, path });
   }
 
-  /** The parsed body of a GET that must be 200. */
+  /** Sends a GET, and resolves with the parsed body of the answer. Rejects if the status is not 200. */
   async read<T = unknown>(path: string): Promise<T> {
     const { status, text } = await this.ask('GET', path);
     assert.equal(status, 200, text);
     return JSON.parse(text) as T;
   }
 
-  /** An open stream, which the caller closes. */
+  /** Opens an event stream. The caller closes it. */
   async events(query = ''): Promise<EventConsumer> {
     return EventConsumer.open(`http://127.0.0.1:${await this.door()}/events${query}`);
   }
@@ -223,7 +224,7 @@ export class BootedNode {
   }
 }
 
-/** Boots several nodes at once, each with the same packages. */
+/** Boots several nodes at the same time, each with the same packages. */
 export async function bootTogether(
   nodes: readonly BootedNode[],
   ...packages: readonly (readonly string[])[]

@@ -1,6 +1,6 @@
-// Computers play sound on a node. Each is a booted machine with a network cable to the node, and runs the
-// commands that the node itself lists (docs/guides/from-a-computer.md). tonearm-setup opens the node's sound
-// server, and closes it again.
+// Computers play sound on a node. Each computer is a booted machine with a network cable to the node. It runs
+// the commands that the node lists for computers (docs/guides/from-a-computer.md). tonearm-setup opens the
+// node's sound server, and closes it again.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -22,8 +22,8 @@ const OPENING_FILE = {
 } as const;
 
 /**
- * Prints checksums of pi's configuration files, and the listening sockets. PulseAudio's own files, such as
- * `pulse/cookie`, are left out. `pulse/default.pa` stays, because the set-up writes it.
+ * Prints the checksums of pi's configuration files, and then lists the listening sockets. The script leaves
+ * out PulseAudio's own files, such as `pulse/cookie`, but not `pulse/default.pa`, which the set-up writes.
  */
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
 /** The arguments with which the package is built. */
@@ -52,8 +52,8 @@ async function plugIn(node: Node, { booted, name, number }: Computer): Promise<v
   const computer = booted.node();
   await node.connect(`lan${number}`, computer, 'eth0');
   await node.shell(`ip addr add 10.9.${number}.1/24 dev lan${number}; ip link set lan${number} up`);
-  // The commands that the node lists name the address 10.9.1.1 for both computers. So the second computer
-  // needs a route to this address.
+  // Both computers run commands with the node's address 10.9.1.1. The second computer needs a route to this
+  // address.
   await computer.shell(`hostname ${name}
     ip addr add 10.9.${number}.2/24 dev eth0; ip link set eth0 up; ip route add 10.9.0.0/16 via 10.9.${number}.1`);
 }
@@ -66,8 +66,8 @@ async function clientNamed(node: Node, name: string): Promise<ClientRecord> {
 }
 
 /**
- * Sends a POST for a stream that another machine plays. `property` is the last part of the path. Resolves
- * with the status of the answer.
+ * Sends a POST that changes a client. `property` is the last part of the path. Resolves with the status of
+ * the answer.
  */
 async function changeClient(
   node: Node,
@@ -85,8 +85,8 @@ async function changeClient(
 }
 
 /**
- * Sets the volume of a stream, again if necessary. A moment after PipeWire has announced a stream, it
- * restores the stream's stored volume, and overwrites a volume that was set before.
+ * Sets the volume of a client, and repeats this until the client has the volume. PipeWire restores the
+ * stored volume of a client a moment after it has announced the client, and may overwrite the new volume.
  */
 async function setVolume(node: Node, name: string): Promise<void> {
   await until(`${name} has the volume 0.4`, async () => {
@@ -122,7 +122,7 @@ for (const kind of SOUND_SERVERS) {
       for (const machine of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await machine.close();
     });
 
-    test('a dry run of --network-audio prints the addresses that it would open, and --bind lo alone is refused', async () => {
+    test('a dry run of --network-audio prints the addresses of the sound server, and --network-audio is refused if --bind has only lo', async () => {
       const tracesBefore = await node().shell(TRACES);
       const output = await node().setUpPi('--network-audio', '--dry-run');
       assert.match(output, new RegExp(`would write ${OPENING_FILE[kind]}`));
@@ -140,8 +140,8 @@ for (const kind of SOUND_SERVERS) {
       assert.equal(await node().shell(TRACES), tracesBefore);
     });
 
-    test('the set-up opens the sound server to the addresses of --bind, and prints the commands for computers', async () => {
-      // The set-up keeps the addresses of --bind from the set-up in `before`.
+    test('the set-up opens the sound server at the addresses of --bind, and prints the commands for computers', async () => {
+      // This set-up has no --bind, so the addresses of the set-up in `before` stay valid.
       const output = await node().setUpPi('--network-audio');
       assert.match(output, TUNNEL_LINE);
       assert.equal(/PipeWire has no lock/.test(output), kind === 'pipewire');
@@ -152,9 +152,9 @@ for (const kind of SOUND_SERVERS) {
       const listening = await node().shell('ss -Hltn sport = :4713');
       assert.deepEqual(listening.match(/\S+(?=:4713)/g)?.toSorted(), ['10.9.1.1', '10.9.2.1']);
       const waitingFile = `/home/pi/.config/systemd/user/${SERVICE[kind]}.d/50-tonearm.conf`;
-      const waits = await node().shell(`grep ^ExecStartPre= ${waitingFile}`);
+      const waitingLine = await node().shell(`grep ^ExecStartPre= ${waitingFile}`);
       // One line waits for both addresses, 30 s at most.
-      assert.match(waits, /^ExecStartPre=.* 30 .* 10\.9\.1\.1 10\.9\.2\.1; .*\n$/);
+      assert.match(waitingLine, /^ExecStartPre=.* 30 .* 10\.9\.1\.1 10\.9\.2\.1; .*\n$/);
       const { port, cookie } = await node().read<NetworkRecord>('/audio/network');
       assert.deepEqual([port, cookie], [4713, kind === 'pulseaudio' ? 'required' : 'unused']);
       // The computers of the next tests play to these outputs.
@@ -164,7 +164,7 @@ for (const kind of SOUND_SERVERS) {
     for (const { kind: computerKind, booted: bootedComputer, name } of COMPUTERS) {
       const computer = bootedComputer.node;
 
-      test(`one program plays from a computer with ${computerKind}`, async () => {
+      test(`a program on a computer with ${computerKind} plays on the node`, async () => {
         const lines = await linesFor(computerKind, 'program');
         const script = lines.join('\n').replace('PROGRAM', `exec ${PLAYER}`);
         const player = computer().spawnUser('sh', '-euc', `export HOME=/home/pi; ${script}`);
@@ -186,7 +186,7 @@ for (const kind of SOUND_SERVERS) {
         await ended;
       });
 
-      test(`the node is an output of a computer with ${computerKind}, also after a restart of the node's sound server, except with PipeWire 0.3`, async () => {
+      test(`the node is an output of a computer with ${computerKind}, also after a restart of the node's sound server, unless the computer has PipeWire 0.3`, async () => {
         const lines = await linesFor(computerKind, 'output');
         await computer().userShell(lines.join('\n'));
         const script = `export HOME=/home/pi; exec pacat --device=${TUNNEL_SINK} /dev/zero`;
@@ -194,7 +194,7 @@ for (const kind of SOUND_SERVERS) {
         const tunnel = `${name} (pi)`;
         const client = await clientNamed(node(), tunnel);
         assert.equal(client.host, name);
-        // PipeWire announces a moment later where a new stream plays.
+        // PipeWire announces a new client first, and the client's output a moment later.
         await until(
           'the tunnel plays in the living room',
           async () => (await clientNamed(node(), tunnel)).output === 'living',
@@ -221,8 +221,8 @@ for (const kind of SOUND_SERVERS) {
 
       // The cookie is unused with PipeWire.
       if (kind === 'pulseaudio')
-        test(`a wrong cookie of a computer with ${computerKind} is refused, and only the user may read the cookie's file`, async () => {
-          // The test of one program has run these lines, which write the cookie's file.
+        test(`the node refuses a wrong cookie from a computer with ${computerKind}, and only the computer's user may read the cookie's file`, async () => {
+          // The test of a program on this computer has run these lines, which write the cookie's file.
           const [file] = (await linesFor(computerKind, 'program')).join(' ').match(/~\S+\.cookie/) ?? [];
           assert.equal(await computer().userShell(`stat -c %a ${file}`), '600\n');
           const infoWith = (cookie: string) =>
@@ -249,7 +249,7 @@ for (const kind of SOUND_SERVERS) {
           await machine.shell('systemctl stop avahi-daemon.socket avahi-daemon.service');
       });
 
-    test('a set-up without --network-audio closes the sound server again, and so does the removal', async () => {
+    test('a set-up without --network-audio closes the sound server again, and --uninstall closes it, too', async () => {
       const output = await node().setUpPi();
       assert.match(output, new RegExp(`remove ${OPENING_FILE[kind]}`));
       const isClosed = async () => (await node().shell('ss -Hltn sport = :4713')) === '';

@@ -4,7 +4,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** Returns what `read` reads in /proc, or an empty text, because a process may be gone at any moment. */
+/** Returns what `read` reads in /proc, or an empty text if the process is gone. */
 function unlessGone(read: () => string): string {
   try {
     return read();
@@ -15,11 +15,11 @@ function unlessGone(read: () => string): string {
 
 const numbersIn = (text: string): number[] => text.split(/\s+/).filter(Boolean).map(Number);
 
-/** The list is empty if there are no children, or the process is gone. */
+/** Returns the ids of the children of a process, or an empty list if the process is gone. */
 export const childrenOf = (pid: number): number[] =>
   numbersIn(unlessGone(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')));
 
-/** Sends SIGTERM. A process that has ended already, as when the node goes down, is no error. */
+/** Sends SIGTERM. Does nothing if the process has ended already, for example because the node goes down. */
 export function terminate(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM');
@@ -58,7 +58,7 @@ export function findLeader(ancestor: number): number | undefined {
 
 /** Unpacking a package took two minutes on a machine where thirty processes shared two cores. */
 const COMMAND_DEADLINE_MS = 300_000;
-/** Longer output of a command is cut, because a test that prints more is wrong. */
+/** Longer output of a command is cut. No test needs longer output. */
 const OUTPUT_LIMIT_BYTES = 8 << 20;
 
 export interface Ran {
@@ -69,8 +69,8 @@ export interface Ran {
 }
 
 /**
- * Gives the child its input, and resolves when it has ended. Rejects if the child could not be started. At
- * the deadline it kills a child that has not ended, and rejects.
+ * Writes `input` to the child, and resolves when the child has ended. Rejects if the child could not be
+ * started. Kills the child at the deadline, and rejects.
  */
 export function toTheEnd(child: ChildProcessWithoutNullStreams, input?: string | Buffer): Promise<Ran> {
   return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ export function toTheEnd(child: ChildProcessWithoutNullStreams, input?: string |
       clearTimeout(timer);
       resolve({ status, ...output });
     });
-    // A command may end without reading its input, which closes the pipe. Only its status matters then.
+    // A command may end before it has read its input. Writing then fails, but only the status matters.
     child.stdin.on('error', () => child.stdin.destroy());
     child.stdin.end(input);
   });

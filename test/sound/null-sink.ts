@@ -6,12 +6,12 @@ import type { Environment } from './program.js';
 
 export interface SinkSpec {
   readonly name: string;
-  /** By default this is the name. A description has no quotes, because `sinkArguments` quotes it. */
+  /** By default this is the name. A description must not have quotes, because `sinkArguments` quotes it. */
   readonly description?: string;
 }
 
 /**
- * The single quotes hold the list of properties together, and the double quotes the value of one property.
+ * The single quotes enclose the list of properties, and the double quotes enclose the value of one property.
  */
 function sinkArguments({ name, description = name }: SinkSpec): string[] {
   return [`sink_name=${name}`, `sink_properties='device.description="${description}"'`];

@@ -40,6 +40,7 @@ export const COMMAND = {
   move: 67,
 };
 
+/** Control packets have this channel. Each of them has a command. */
 const CONTROL_CHANNEL = 0xffffffff;
 const DESCRIPTOR_BYTES = 20;
 
@@ -48,8 +49,8 @@ export const packet = (command: number, requestTag: number, ...fields: wire.Byte
   Buffer.from(wire.command(command, requestTag, ...fields));
 
 /**
- * Cuts received bytes into the payloads of control packets. `rest` is the part of the next packet that has
- * come. Packets of other channels are left out.
+ * Cuts received bytes into the payloads of control packets. Packets of other channels are left out. `rest` is
+ * the received part of the next packet.
  */
 export function split(received: Buffer): { readonly payloads: readonly Buffer[]; readonly rest: Buffer } {
   const payloads: Buffer[] = [];

@@ -1,5 +1,5 @@
-// Runs pactl, the sound server's own command line. Tests read and change a server by it, independently of
-// the daemon.
+// Runs pactl, the sound server's own program for the command line. Tests use pactl to read and change a
+// server independently of the daemon.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -17,7 +17,7 @@ const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 export interface Listed {
   readonly index: number;
   readonly name?: string;
-  /** The index of its sink; only sink inputs have it. */
+  /** The index of the sink that a sink input plays to. Other entries lack this member. */
   readonly sink?: number;
   readonly corked?: boolean;
   /** The index of the module that owns the record: a number for a sink, a text for a sink input. */

@@ -1,5 +1,5 @@
-// Starts programs that run during a test. They die with the test's process, even if it is killed, and their
-// output goes to a file. A program that the test forgets does not keep the test's process alive.
+// Starts programs that run during a test. They die with the test's process, even if that process is killed.
+// Their output goes to a file. A program that the test forgets does not keep the test's process alive.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,14 +31,14 @@ async function endProgram(child: ChildProcess, signal: NodeJS.Signals): Promise<
       resolve();
     });
     child.kill(signal);
-    // A stopped program takes no other signal than KILL until it continues.
+    // A program that SIGSTOP has stopped takes no other signal than KILL until it continues.
     child.kill('SIGCONT');
   });
 }
 
 /**
- * @throws {Error} if setpriv cannot be started. If setpriv finds no such program, it ends at once, so that
- * `alive` returns false.
+ * @throws {Error} if setpriv cannot be started. If setpriv does not find `command`, setpriv ends at once, so
+ * that `alive` returns false.
  */
 export function startProgram(command: string, args: readonly string[], options: ProgramOptions) {
   const output = openSync(options.log, 'a', 0o600);
@@ -55,10 +55,10 @@ export function startProgram(command: string, args: readonly string[], options: 
     return {
       name: command,
       pid,
-      /** False once it has ended. */
+      /** False after the program has ended. */
       alive: () => !hasEnded(child),
       signal: (signal: NodeJS.Signals) => void child.kill(signal),
-      /** Resolves with its status, or the signal that has ended it. */
+      /** Resolves when the program has ended, with its exit status or the signal that has ended it. */
       status: async (): Promise<number | NodeJS.Signals | null> => {
         child.ref();
         if (!hasEnded(child)) await once(child, 'exit');

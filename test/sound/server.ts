@@ -1,5 +1,5 @@
-// Runs a private sound server for a test, PulseAudio or PipeWire. It starts, freezes, restarts and ends the
-// server, and makes its sinks, sources and streams. servers.ts says how each kind is started.
+// Runs a private PulseAudio or PipeWire for a test: starts, freezes, restarts and ends the server, and makes
+// its sinks, sources and streams. servers.ts says how each kind is started.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ export interface Recipe {
   readonly kind: Kind;
   /**
    * Starts the server's processes by `start`, so that they end with the test. The last process must hold the
-   * socket, because `kill` and `freeze` act on the last process.
+   * socket, because `kill`, `freeze` and `thaw` act on the last process.
    */
   bringUp(directory: string, start: (...command: readonly string[]) => void): Promise<void> | void;
 }
@@ -69,7 +69,7 @@ export class SoundServer {
   #programs: Program[] = [];
   /** The processes of pacat, which play or capture. */
   readonly #pacats = new Set<Program>();
-  readonly #clients = new Set<StreamClient>();
+  readonly #streamClients = new Set<StreamClient>();
 
   private constructor(recipe: Recipe, sinks: readonly SinkSpec[]) {
     this.kind = recipe.kind;
@@ -111,8 +111,8 @@ export class SoundServer {
   }
 
   /**
-   * Adds a source of two channels, which the daemon calls an input. It has the sound of `sink`, or is silent
-   * without `sink`. A restart does not make the source again.
+   * Adds a source, which the daemon calls an input. The source has two channels. It has the sound of the sink
+   * `sink`, or is silent if `sink` is absent. A restart does not make the source again.
    */
   async addInput(name: string, sink?: string): Promise<void> {
     const silentModule =
@@ -191,7 +191,7 @@ export class SoundServer {
 
   /**
    * Wakes an output by a short stream. PipeWire 1.4 does not apply a setting of a virtual output that has
-   * never been awake, though pactl succeeds.
+   * never been awake, though pactl reports success.
    */
   async wake(sink: string): Promise<void> {
     await (await this.play({ sink })).stop();
@@ -202,7 +202,7 @@ export class SoundServer {
    */
   async streams(application = 'streams'): Promise<StreamClient> {
     const client = await StreamClient.connect(this.socketPath, application);
-    this.#clients.add(client);
+    this.#streamClients.add(client);
     return client;
   }
 
@@ -220,7 +220,10 @@ export class SoundServer {
     this.#programs.at(-1)?.signal('SIGCONT');
   }
 
-  /** Ends the server with its players and stream clients, starts it again, and waits until it answers. */
+  /**
+   * Ends the server, its pacat processes and its stream clients. Starts the server again with its sinks, and
+   * waits until the server answers.
+   */
   async restart(): Promise<void> {
     await this.#end();
     await this.#bringUp();
@@ -255,9 +258,9 @@ export class SoundServer {
   }
 
   async #end(): Promise<void> {
-    await Promise.all([...this.#clients].map((client) => client.close()));
-    this.#clients.clear();
-    await Promise.all([...this.#pacats].map((player) => player.end('SIGKILL')));
+    await Promise.all([...this.#streamClients].map((client) => client.close()));
+    this.#streamClients.clear();
+    await Promise.all([...this.#pacats].map((pacat) => pacat.end('SIGKILL')));
     this.#pacats.clear();
     for (const program of this.#programs.toReversed()) await program.end();
     this.#programs = [];

@@ -26,9 +26,10 @@ const SINKS: readonly SinkSpec[] = [
 
 /**
  * Anybody may connect. Without `auth-anonymous`, PulseAudio asks the kernel for the user of a client that
- * has no cookie. It asks a moment after it has accepted the connection. If the client has sent data before
- * this question, the kernel reports no user for them, and PulseAudio refuses the client, unless the client
- * uses libpulse. In a loop of connections without libpulse, 16.1 refused up to 9 of 10.
+ * has no cookie. PulseAudio asks a moment after it has accepted the connection. If the client has sent data
+ * before this question, the kernel reports no user for these data, and PulseAudio refuses the client, unless
+ * the client uses libpulse. In a loop of connections without libpulse, PulseAudio 16.1 refused up to 9 of 10
+ * connections.
  */
 const SOCKET = 'module-native-protocol-unix auth-anonymous=1';
 
@@ -47,8 +48,8 @@ function pulseAudio({ alwaysSink = true, flatVolumes = false }: ServerOptions): 
 }
 
 /**
- * WirePlumber must not touch the machine's own devices. Version 0.4 reads the two Lua files, 0.5 the last
- * file.
+ * WirePlumber must not touch the machine's own devices. Version 0.4 reads the two `.lua` files, and version
+ * 0.5 reads the `.conf` file.
  */
 const NO_HARDWARE: Readonly<Record<string, string>> = {
   'main.lua.d/51-no-hardware.lua': 'alsa_monitor.enabled = false\nv4l2_monitor.enabled = false\n',
@@ -77,7 +78,7 @@ const pipeWire = ({ opened }: ServerOptions): Recipe => ({
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text);
     }
-    // The bus is a child of this process, because a killed dbus-run-session would leave its bus behind.
+    // The test's process starts the bus itself, because a killed dbus-run-session leaves its bus behind.
     start('dbus-daemon', '--session', '--nofork', '--nopidfile', `--address=unix:path=${directory}/bus`);
     await until('the bus listens', () => isSocket(join(directory, 'bus')));
     start('pipewire');

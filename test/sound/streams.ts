@@ -1,5 +1,5 @@
-// Opens playback streams on one connection, any number of them and with any properties. They play nothing,
-// and need only one socket. `SoundServer.play` makes a stream that may have sound.
+// Opens many playback streams on one connection, so that they need only one socket. The streams may have any
+// properties, but have no sound. `SoundServer.play` makes a stream that may have sound.
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { COMMAND, PROTOCOL_VERSION, packet, split } from './packet.js';
 
 const ANSWER_DEADLINE_MS = 30_000;
 /**
- * The number of streams that are created at once on a connection. With 150 at once on a busy machine,
+ * At most this many streams are created at once on a connection. With 150 at once on a busy machine,
  * PipeWire 0.3.65 left some requests without an answer in 10 of 72 tries. After that it mostly answered
  * nothing more on this connection. With 8 at once it answered all requests in 80 tries.
  */
@@ -19,11 +19,11 @@ const NONE = 0xffffffff;
 const S16LE = 3;
 /** PA_ENCODING_AC3_IEC61937. */
 const AC3 = 2;
-/** Each number stands behind one byte, which is the tag of its type. */
+/** One byte, the type tag, stands before each number. */
 const TYPE_TAG_BYTES = 1;
-/** A payload has its command, then the number of its request (also called a tag), and then the fields. */
+/** A payload has a command, the tag of a request, and fields. The first two offsets skip the type tags. */
 const COMMAND_OFFSET = 1;
-const REQUEST_NUMBER_OFFSET = 6;
+const REQUEST_TAG_OFFSET = 6;
 const FIELDS_OFFSET = 10;
 
 export interface StreamOptions {
@@ -66,7 +66,10 @@ class PacketConnection {
     this.#socket.unref();
   }
 
-  /** Resolves with the fields of the reply. Rejects with the server's error, or after 30 s. */
+  /**
+   * Resolves with the fields of the reply. Rejects if the server answers with an error, if 30 s pass, or if
+   * the socket closes.
+   */
   ask(command: number, ...fields: wire.Bytes[]): Promise<Buffer> {
     const tag = this.#nextTag++;
     return new Promise((resolve, reject) => {
@@ -94,7 +97,7 @@ class PacketConnection {
     this.#received = rest;
     for (const payload of payloads) {
       const command = payload.readUInt32BE(COMMAND_OFFSET);
-      const settle = this.#waiting.get(payload.readUInt32BE(REQUEST_NUMBER_OFFSET));
+      const settle = this.#waiting.get(payload.readUInt32BE(REQUEST_TAG_OFFSET));
       const fields = payload.subarray(FIELDS_OFFSET);
       if (command === COMMAND.reply) settle?.(fields);
       if (command === COMMAND.error) settle?.(new Error(`error ${fields.readUInt32BE(TYPE_TAG_BYTES)}`));
@@ -142,15 +145,15 @@ function creationFields(options: StreamOptions, group: number): wire.Bytes[] {
     wire.bool(false), // fail on suspend
     wire.bool(false), // relative volume
     wire.bool(options.passthrough ?? false),
-    // The number of formats, and then the formats. Without any the server takes the sample specification.
+    // The number of formats, then the formats. Without a format the server takes the sample specification.
     wire.u8(options.ac3 ? 1 : 0),
     options.ac3 ? ac3 : [],
   ];
 }
 
 function streamOf(connection: PacketConnection, reply: Buffer) {
-  // The reply has two numbers, each behind its tag byte: the channel of the stream, and the index of the
-  // sink input, which is the `id`.
+  // The reply has two numbers, each behind its type tag: the channel of the stream, and the index (`id`) of
+  // the sink input.
   const channel = wire.u32(reply.readUInt32BE(1));
   const id = reply.readUInt32BE(6);
   const act = async (command: number, ...fields: wire.Bytes[]): Promise<void> => {
@@ -183,7 +186,7 @@ export class StreamClient {
 
   /**
    * Creates the streams, a few at once, and returns them in the order of `streams`. PipeWire 0.3.65 takes
-   * 128 on one sink and does not answer the request for the next one; PulseAudio 16 takes 256.
+   * 128 streams on one sink, and does not answer the request for the next stream. PulseAudio 16 takes 256.
    */
   async open(streams: readonly StreamOptions[]): Promise<readonly Stream[]> {
     const opened: Stream[] = [];
@@ -194,7 +197,7 @@ export class StreamClient {
     return opened;
   }
 
-  /** Closes the connection, whose streams the server then removes. Resolves when the socket is closed. */
+  /** Closes the connection. The server then removes its streams. Resolves when the socket is closed. */
   close(): Promise<void> {
     return this.#connection.close();
   }

@@ -1,11 +1,11 @@
-// The health of a child is reported with a reason of bounded length.
+// The health of a child is reported with a detail of bounded length.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BackendHealth } from '../../src/protocol/actor/backends.js';
 import { ChildHealth, type ReportedHealth } from '../../src/supervisor/child-health.js';
 
-test('a reason that is too long is cut, and is not reported a second time', () => {
+test('a detail that is too long is cut, and the same health is not reported a second time', () => {
   const reported: BackendHealth[] = [];
   const health = new ChildHealth('mqtt', {
     clock: { date: () => 0 },
@@ -15,7 +15,7 @@ test('a reason that is too long is cut, and is not reported a second time', () =
   const failed: ReportedHealth = { state: 'failed', restarts: 0, detail: 'x'.repeat(100_000) };
   health.report(failed);
   health.report(failed);
-  // The only report has a reason of DETAIL_MAX_CHARACTERS (src/supervisor/child-health.ts).
+  // The only report has a detail of DETAIL_MAX_CHARACTERS (src/supervisor/child-health.ts).
   assert.deepEqual(
     reported.map(({ detail }) => detail?.length),
     [4096],

@@ -11,6 +11,7 @@ import type { Routes } from './streams.js';
 
 /** Published volumes are rounded to steps of 0.01. The tolerance is a little more than one step. */
 const VOLUME_TOLERANCE = 0.011;
+/** `pactl` prints the volume 1 as this number. */
 const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';
 const TITLE_KEY = 'xesam:title';
@@ -22,7 +23,7 @@ const CALL_LOGIND =
   'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 
 /**
- * Everything is read by one script, because entering the node takes time. Each part of the script's output
+ * One script reads everything, because entering the node takes time. Each section of the script's output
  * begins with a line `=== NAME`.
  */
 const READ_WORLD = `set +e
@@ -45,7 +46,7 @@ true
 
 /** Properties as `busctl -j` prints them. */
 type Variants = Readonly<Record<string, { readonly data: unknown }>>;
-/** By path, then by interface. */
+/** The properties of BlueZ's objects, by path, then by interface. */
 type BluezObjects = Readonly<Record<string, Readonly<Record<string, Variants>>>>;
 
 export interface World {
@@ -58,14 +59,15 @@ export interface World {
   readonly power: { readonly reboot: boolean; readonly power_off: boolean };
   readonly bluez: BluezObjects;
   readonly result: Readonly<Record<string, unknown>>;
+  /** `readWorld` derives this state of the run from the upgrade's unit and exit status. */
   readonly runState: 'idle' | 'running' | 'failed';
   /** The state of the run in the daemon's state file. The daemon loads this state when it starts. */
   readonly savedState: string;
 }
 
-function parseSection<T>(sections: ReadonlyMap<string, string>, part: string): T {
-  const text = sections.get(part) ?? '';
-  assert.notEqual(text, '', `no program on the node could tell the true state of ${part}`);
+function parseSection<T>(sections: ReadonlyMap<string, string>, name: string): T {
+  const text = sections.get(name) ?? '';
+  assert.notEqual(text, '', `no program on the node could tell the true state of ${name}`);
   return JSON.parse(text) as T;
 }
 
@@ -75,17 +77,17 @@ const propertiesIn = (text: string): Record<string, string> =>
 /** Reads the true state. `hasUpgradeBegun` is true if an upgrade was started before this call. */
 export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boolean): Promise<World> {
   const text = await faultedNode.node.userShell(READ_WORLD);
-  // In the part `default\nliving\n`, the name is `default`, and `living` is what the program has printed.
-  const parts = text.split(/^=== /m).map((part) => /^([^\n]*)\n(.*)$/s.exec(part) ?? []);
-  const sections = new Map(parts.map(([, name = '', output = '']) => [name, output.trim()]));
-  const isYes = (part: string): boolean => parseSection<{ data: string[] }>(sections, part).data[0] === 'yes';
-  const players = [...sections.keys()].filter((part) => part.startsWith('player '));
+  // In the section `default\nliving\n`, the name is `default`, and `living` is what the program has printed.
+  const matches = text.split(/^=== /m).map((section) => /^([^\n]*)\n(.*)$/s.exec(section) ?? []);
+  const sections = new Map(matches.map(([, name = '', output = '']) => [name, output.trim()]));
+  const isYes = (name: string): boolean => parseSection<{ data: string[] }>(sections, name).data[0] === 'yes';
+  const playerSections = [...sections.keys()].filter((name) => name.startsWith('player '));
   const units = UNITS.map((unit) => unit.join('/'));
   // The upgrade unit is a oneshot, so systemd calls it `activating` while it runs.
   const isRunning = sections.get('upgrading') === 'activating';
-  // An upgrade writes its exit status into ~/upgrade-ended (`UPGRADE` in faulted-node.ts). The file is
-  // missing if the upgrade was killed, which counts as failed. The file is also missing while the upgrade
-  // runs, but then `isRunning` decides.
+  // An upgrade writes its exit status into ~/upgrade-ended (`UPGRADE` in faulted-node.ts). A killed upgrade
+  // has not written this file, and counts as failed. The file is also missing while the upgrade runs, but
+  // then `isRunning` decides.
   const hasFailed = hasUpgradeBegun && sections.get('upgrade ended') !== '0';
   const stateAtRest = hasFailed ? 'failed' : 'idle';
   return {
@@ -94,9 +96,9 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
     defaultSink: sections.get('default') ?? '',
     units: Object.fromEntries(units.map((unit) => [unit, propertiesIn(sections.get(unit) ?? '')])),
     players: Object.fromEntries(
-      players.map((part) => [
-        part.slice('player '.length),
-        parseSection<{ data: [Variants] }>(sections, part).data[0],
+      playerSections.map((name) => [
+        name.slice('player '.length),
+        parseSection<{ data: [Variants] }>(sections, name).data[0],
       ]),
     ),
     power: { reboot: isYes('reboot'), power_off: isYes('power_off') },
@@ -107,13 +109,13 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
   };
 }
 
-/** Only the first channel is compared, because all are equally loud: nothing changes the balance. */
+/** Compares only the first channel, because all channels are equally loud: nothing changes the balance. */
 function checkVolume(owner: string, published: unknown, { volume }: Listed): void {
   const [first] = Object.values(volume);
   const expected = (first?.value ?? Number.NaN) / NORMAL_VOLUME;
   assert.ok(
     Math.abs(Number(published) - expected) < VOLUME_TOLERANCE,
-    `${owner}: ${String(published)} is published, ${expected} is true`,
+    `${owner}: the volume ${String(published)} is published, but the true volume is ${expected}`,
   );
 }
 
@@ -189,7 +191,7 @@ function checkBluetooth({ bluetooth }: Routes, { bluez }: World): void {
   assert.deepEqual([phone?.address, phone?.connected], [PHONE, Connected?.data], 'the phone');
 }
 
-/** Throws where the routes differ from the true state. */
+/** Throws if the answers of the routes differ from the true state. */
 export function assertRoutesAreTrue(routes: Routes, power: unknown, world: World): void {
   checkOutputs(routes, world);
   checkClients(routes, world);

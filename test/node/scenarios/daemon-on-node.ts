@@ -10,7 +10,7 @@ import { SpawnedText } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { NODE_PROGRAM, type Node } from '../node.js';
 
-/** The folder of the bundles that are brought to the node. */
+/** The folder on this machine that has the bundles. `install` copies it to the node. */
 const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
 const PROGRAM_FOLDER = '/opt/tonearm';
 const CONFIG_FILE = '/opt/tonearm-launched/config.yaml';
@@ -49,7 +49,7 @@ export class DaemonOnNode {
     this.#output = new SpawnedText(stdout, stderr);
   }
 
-  /** Ends the launched daemon, if there is one, and waits for its end. */
+  /** Closes the streams, ends the launched daemon, if there is one, and waits for its end. */
   async end(signal = 'TERM'): Promise<void> {
     this.stopListening();
     const steps = [
@@ -68,7 +68,7 @@ export class DaemonOnNode {
       const health = (await this.node.read<Health>('/health')).backends[name];
       assert.ok(health?.state === 'up' && detail.test(health.detail ?? ''), JSON.stringify(health));
       return true;
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${this.#output.text.slice(-2000)}`));
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; output: ${this.#output.text.slice(-2000)}`));
   }
 
   /** Runs systemctl for the user's manager. */

@@ -1,6 +1,6 @@
 // Scenarios of discovery (docs/configuration.md, "Finding nodes"). avahi-browse shows where the daemon's
 // service is announced, and `GET /nodes` shows which nodes the daemon has found. The daemon, the node's
-// network, its avahi-daemon and that of a neighbour on the same link are real.
+// network and both avahi-daemons are real: one runs on the node, the other on a neighbour on the same link.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -55,8 +55,8 @@ function parseFoundLine(line: string) {
 }
 
 /**
- * The script of the neighbour: a network namespace, which stands for another host. The neighbour's own
- * avahi-daemon announces a service. `$1` is the service's name, `$2` the service's TXT records as XML.
+ * Runs in the neighbour, a network namespace that stands for another host. Starts the neighbour's own
+ * avahi-daemon, which announces a service. `$1` is the service's name, `$2` the service's TXT records as XML.
  */
 const NEIGHBOUR = `
 mount -t tmpfs tmpfs /run/avahi-daemon
@@ -72,7 +72,7 @@ exec avahi-daemon -f /run/avahi-daemon/conf --no-rlimits
 
 class DiscoveryDaemon extends DaemonOnNode {
   /**
-   * Brings the program, makes an interface `lan0` whose other end is the neighbour's, and starts
+   * Copies the program to the node, makes an interface `lan0` whose other end is the neighbour's, and starts
    * avahi-daemon.
    */
   async prepare(): Promise<void> {
@@ -108,8 +108,8 @@ class DiscoveryDaemon extends DaemonOnNode {
   }
 
   /**
-   * Resolves with the services that this node announces, without the neighbour's. The deadline is there
-   * because avahi-browse waits for ever if a service goes while it is resolved.
+   * Resolves with the services that this node announces, without the neighbour's. The script has a deadline,
+   * because avahi-browse waits for ever if a service goes while avahi-browse resolves this service.
    */
   async findServices(): Promise<readonly FoundService[]> {
     const lines = (await this.node.shell('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
@@ -143,8 +143,8 @@ class DiscoveryDaemon extends DaemonOnNode {
   }
 
   /**
-   * Has the neighbour announce a service of this name with these TXT records. Resolves with a function that
-   * ends the neighbour.
+   * Makes the neighbour announce a service with this name and these TXT records. Resolves with a function
+   * that ends all processes of the neighbour.
    */
   async startNeighbour(name: string, ...txt: readonly string[]): Promise<() => Promise<void>> {
     const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
@@ -193,7 +193,7 @@ export function discoveryScenarios(node: () => Node): void {
   before(() => daemon.prepare());
   after(() => daemon.clear());
 
-  test('the service is announced with name, port and TXT only where `bind` serves it, until the daemon ends', async () => {
+  test('with `bind: [lo, lan0]` the service is announced with name, port and TXT only on lan0, until the daemon ends', async () => {
     await daemon.begin('[lo, lan0]');
     const found = await daemon.untilFoundAt('lan0 IPv4');
     const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
@@ -209,7 +209,7 @@ export function discoveryScenarios(node: () => Node): void {
   test('with `bind: all` the service is announced on each interface, also on a new one, until the daemon is killed', async () => {
     await daemon.begin('all');
     // `all` includes loopback (docs/configuration.md, "Finding nodes"), and the link-local address of IPv6.
-    // Where `bind` names the interfaces, as in the test above, the daemon leaves both out (places.ts and
+    // The daemon leaves both out if `bind` names the interfaces, as in the test above (places.ts and
     // bind.ts).
     await daemon.untilFoundAt('lan0 IPv4', 'lan0 IPv6', 'lo IPv4');
     await daemon.plugIn();
@@ -280,9 +280,9 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.nodesAre(await ownNode());
     // The stream and the answers have a connection each, so an answer may come before the event.
     await until('the removal has come', () => received.some(({ type }) => type === 'node.removed'));
-    const ofAttic = received.filter(({ data }) => data.includes('attic'));
+    const atticEvents = received.filter(({ data }) => data.includes('attic'));
     assert.deepEqual(
-      ofAttic.map(({ type, data }) => [type, JSON.parse(data)]),
+      atticEvents.map(({ type, data }) => [type, JSON.parse(data)]),
       [
         ['node.updated', attic],
         ['node.removed', { name: 'attic' }],
@@ -294,7 +294,7 @@ export function discoveryScenarios(node: () => Node): void {
     );
   });
 
-  test('the nodes leave with avahi-daemon, and come back with it', async () => {
+  test('the nodes leave when avahi-daemon stops, and come back when it starts', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
     await daemon.untilUp('discovery', /^announced as kitchen on lan0$/);
     const endAttic = await daemon.startNeighbour('attic', 'api=odio-api');

@@ -22,7 +22,7 @@ const CHECKSUM_FILES =
 
 /**
  * Command lines that tonearm-setup refuses. The status is 64 for wrong usage, and 67 for a user who does not
- * exist. In the tests below, 73 means a file in the way, 77 a caller without the right, and 78 a faulty
+ * exist. In the tests below, 73 means a file in the way, 77 a caller who is not root, and 78 a faulty
  * configuration.
  */
 const REFUSED: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
@@ -51,9 +51,9 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
 ];
 
 /**
- * Paths that tonearm-setup must not read, because reading a FIFO, for example, would never end. Each has the
- * script that makes it in the folder of pi's configuration. The test 'the rule names pi' has made the user
- * bob.
+ * Paths that tonearm-setup must not read, because reading a FIFO, for example, would never end. `make`
+ * is the script that makes the path in the folder of pi's configuration. The test 'the rule names only pi'
+ * has made the user bob.
  */
 const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: string])[] = [
   ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
@@ -62,7 +62,7 @@ const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: st
   ['a link that leads nowhere', 'conf.d/20-lost.yaml', 'ln -s lost conf.d/20-lost.yaml'],
   ["another user's file", 'conf.d/20-bob.yaml', 'install -o bob /dev/null conf.d/20-bob.yaml'],
   [
-    'a FIFO in the place of a file that it wrote',
+    'a FIFO in the place of a file that tonearm-setup wrote',
     'conf.d/50-power.yaml',
     'mkfifo p; mv p conf.d/50-power.yaml',
   ],
@@ -96,20 +96,20 @@ export function installScenarios(node: () => Node): void {
     test(`tonearm-setup refuses ${what}`, () => isRefused(args, status, output));
   }
 
-  test('tonearm-setup refuses to be run by a user', async () => {
+  test('tonearm-setup refuses a caller who is not root', async () => {
     assert.equal((await node().user('/usr/sbin/tonearm-setup', '--user', 'pi')).status, 77);
   });
 
   test('tonearm-setup refuses to run without systemd, and then changes nothing', async () => {
     // tonearm-setup recognizes systemd by a folder in /run. The new /run is empty.
     const script = 'mount -t tmpfs tmpfs /run; exec tonearm-setup --user pi';
-    const apart = ['unshare', '--mount', 'sh', '-c', script];
-    const ran = await changesNothing(() => node().root(...apart));
+    const withoutSystemd = ['unshare', '--mount', 'sh', '-c', script];
+    const ran = await changesNothing(() => node().root(...withoutSystemd));
     assert.deepEqual([ran.status, ran.stdout], [1, '']);
     assert.match(ran.stderr, /systemd does not run here, as in a chroot: nothing was changed/);
   });
 
-  test('tonearm-setup on a full disk names the file, and changes nothing', async (t) => {
+  test('tonearm-setup names the file that it cannot write on a full disk, and changes nothing', async (t) => {
     await node().shell(
       `mount -t tmpfs -o size=64k,uid=$(id -u pi),gid=$(id -g pi) tmpfs /home/pi
       head -c 128k /dev/zero > /home/pi/full || true`,
@@ -151,7 +151,7 @@ export function installScenarios(node: () => Node): void {
     assert.equal(owners, 'pi 644\npi 644\n');
   });
 
-  test('the rule names pi and four permissions, and nobody else gets anything', async () => {
+  test('the rule names only pi and four permissions, and another user may reboot only with a password', async () => {
     const rule = await node().shell(`cat ${RULE}`);
     assert.deepEqual(rule.match(/"[^"]+"/g), [
       '"org.freedesktop.login1.reboot"',
@@ -198,7 +198,7 @@ export function installScenarios(node: () => Node): void {
     assert.doesNotMatch(await node().setUpPi(...flags), CHANGE_LINE);
   });
 
-  test('--discovery is kept by later runs, and the set-up warns while avahi-daemon does not run', async () => {
+  test('later runs keep --discovery, and the set-up warns while avahi-daemon does not run', async () => {
     const output = await node().setUpPi('--discovery');
     assert.match(output, /while avahi-daemon does not run: systemctl enable --now avahi-daemon/);
     // avahi-daemon keeps running, because in the scenarios that follow the node announces itself.
@@ -214,7 +214,7 @@ export function installScenarios(node: () => Node): void {
     });
   });
 
-  test('--players shows players, and is kept by later runs', async () => {
+  test('the daemon lists players after --players, and later runs keep this option', async () => {
     assert.equal((await node().ask('GET', '/players')).status, 404);
     await node().setUpPi('--players');
     assert.deepEqual(await until('the players are known', () => node().read('/players')), []);
@@ -222,7 +222,7 @@ export function installScenarios(node: () => Node): void {
     assert.match(await node().shell(`cat ${SETUP_FILE}`), /^players: \{enabled: true\}$/m);
   });
 
-  test('a configuration that the daemon refuses changes nothing', async () => {
+  test('tonearm-setup changes nothing if the daemon refuses the configuration', async () => {
     const pid = await node().property('MainPID');
     const wrong = { unit: "mpd'}]", 'system-unit': 'no unit', bind: 'lo;reboot', mqtt: 'http://x' };
     for (const [option, value] of Object.entries(wrong)) {
@@ -249,7 +249,7 @@ export function installScenarios(node: () => Node): void {
   });
 
   for (const [what, path, make] of UNREADABLE_PATHS) {
-    test(`tonearm-setup refuses ${what}, and names its path`, async (t) => {
+    test(`tonearm-setup refuses ${what}, and names the path`, async (t) => {
       const copy = `/root/before${CONFIG}`;
       await node().shell(`mkdir -p ${copy}; cp -aT ${CONFIG} ${copy}`);
       t.after(() => node().shell(`rm -rf ${CONFIG}; mv ${copy} ${CONFIG}`));
@@ -264,7 +264,7 @@ export function installScenarios(node: () => Node): void {
     });
   }
 
-  test('a file of conf.d that is hidden by a link to /dev/null is no obstacle', async (t) => {
+  test('a link to /dev/null in conf.d is no obstacle', async (t) => {
     await node().shell(`ln -s /dev/null ${CONFIG}/conf.d/20-hidden.yaml`);
     t.after(() => node().shell(`rm ${CONFIG}/conf.d/20-hidden.yaml`));
     await node().setUpPi('--dry-run');
@@ -292,7 +292,7 @@ export function installScenarios(node: () => Node): void {
 
 const lastLine = (output: string): string | undefined => output.trimEnd().split('\n').at(-1);
 
-/** Names of the units that clients see, once the backend is up. */
+/** Resolves with the names of the units that `/services` lists, as soon as the backend is up. */
 function unitsOf(node: Node): Promise<readonly string[]> {
   return until('the units are known', async () => {
     const units = (await node.read('/services')) as readonly { readonly name: string }[];

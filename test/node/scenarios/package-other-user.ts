@@ -19,8 +19,8 @@ mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: $
 `;
 
 /**
- * Attempts that the kernel or a bus refuses. Their environment has PID (the daemon's process), RUN (pi's
- * runtime directory) and TMP (a directory that belongs to the user nobody).
+ * Attempts that the node must refuse. Their environment has PID (the daemon's process), RUN (pi's runtime
+ * directory) and TMP (a directory that belongs to the user nobody).
  */
 const REFUSED: readonly (readonly [attempt: string, script: string])[] = [
   ["reading the service's environment", 'cat /proc/$PID/environ'],
@@ -45,7 +45,7 @@ const REFUSED: readonly (readonly [attempt: string, script: string])[] = [
   ["using pi's bus", 'busctl --address=unix:path=$RUN/bus list'],
   ["using pi's sound server", 'PULSE_SERVER=unix:$RUN/pulse/native PULSE_COOKIE=$TMP/none pactl info'],
   ['restarting the service', 'systemctl --machine=pi@.host --user restart tonearm.service'],
-  ['restarting the node, which only pi may do without a password', 'systemctl --no-ask-password reboot'],
+  ['restarting the node without a password', 'systemctl --no-ask-password reboot'],
 ];
 
 export function otherUserScenarios(node: () => Node): void {
@@ -86,7 +86,7 @@ export function otherUserScenarios(node: () => Node): void {
     });
   }
 
-  test("the daemon's own user may open the files that others may not", async () => {
+  test("the daemon's own user may open the files that other users may not open", async () => {
     const files = `${STATE_FOLDER}/upgrade-run.json ${PASSWORD_FILE} /proc/${pid}/environ`;
     await node().userShell(`cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`);
     const modes = await node().shell(
@@ -97,11 +97,11 @@ export function otherUserScenarios(node: () => Node): void {
 
   test('the daemon listens only on its port and its socket, and has no well-known name on the session bus', async () => {
     // The list includes abstract sockets, which have no mode that could keep other users away.
-    const listens = await node().shell(
+    const listeningSockets = await node().shell(
       `ss --no-header --listening --processes --tcp --udp --unix | grep 'pid=${pid},' | awk '{print $1, $5}'`,
     );
     // `tcp 127.0.0.1:8018` becomes `tcp 8018`. Lines of UNIX sockets stay as they are.
-    const addresses = listens
+    const addresses = listeningSockets
       .trim()
       .split('\n')
       .map((line) => line.replace(/^(\S+) .*:(\d+)$/, '$1 $2'));

@@ -33,8 +33,8 @@ const serverInfo = (defaultSink: string | null, ...positions: readonly number[])
 const decodedSinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
   decode('GET_SINK_INPUT_INFO', wire.sinkInput(change));
 
-test('a sink input has every field, undefined where the wire has none', () => {
-  // The clone has ordinary objects for the property lists, which have a prototype of their own.
+test('a sink input has every field, and a field without a value on the wire is undefined', () => {
+  // Property lists have a prototype of their own, and become ordinary objects in the clone.
   assert.deepEqual(structuredClone(decodedSinkInput({})), {
     index: 7,
     name: 'Radio',
@@ -59,7 +59,7 @@ test('a sink input has every field, undefined where the wire has none', () => {
 
 const LONG_TEXT = 'x'.repeat(60_000);
 const LONGEST_LATENCY = wire.usec(0xffffffff, 0xffffffff);
-/** Names for people, and properties, are cut after this many bytes. */
+/** Names for people, and the keys and values of properties, are cut after this many bytes. */
 const TEXT_MAX_BYTES = 1024;
 type FieldRow = readonly [what: string, change: wire.SinkInputBytes, field: Partial<SinkInputInfo>];
 const FIELDS: readonly FieldRow[] = [
@@ -75,7 +75,7 @@ const FIELDS: readonly FieldRow[] = [
   ['no channel', { volumes: wire.volumes() }, { volume: [] }],
   ['a latency over 2^32', { bufferLatency: wire.usec(2, 5) }, { bufferLatency: 2 ** 33 + 5 }],
   [
-    'a latency above the largest exact integer, which is read instead,',
+    'a latency that is reduced to the largest exact integer',
     { bufferLatency: LONGEST_LATENCY },
     { bufferLatency: Number.MAX_SAFE_INTEGER },
   ],
@@ -89,7 +89,7 @@ for (const [what, change, field] of FIELDS) {
 }
 
 const utf8 = (value: string): Bytes => [...new TextEncoder().encode(value)];
-/** Entries of a property list, and the list that is read, as JSON. */
+/** The entries of a property list on the wire, and the JSON text of the list that is read. */
 const PROPS: readonly (readonly [what: string, entries: Bytes[], expected: string])[] = [
   ['a value without a final NUL', [wire.prop('k', utf8('abc'))], '{"k":"abc"}'],
   ['a value that is only a NUL', [wire.prop('k', [0])], '{"k":""}'],
@@ -107,7 +107,7 @@ for (const [what, entries, expected] of PROPS) {
   test(`a property list that has ${what} is read`, () => {
     const { props } = decodedSinkInput({ props: wire.props(...entries) });
     assert.equal(JSON.stringify(props), expected);
-    // A property list inherits nothing, so that it has no other keys than those that came.
+    // A property list inherits nothing, so it has only the keys of its entries.
     assert.deepEqual(Reflect.ownKeys(Object.getPrototypeOf(props)), []);
     assert.equal('toString' in props, false);
   });
@@ -122,12 +122,12 @@ const CUTS: readonly (readonly [what: string, value: string, expected: string])[
       const size = utf8(character).length;
       const value = 'x'.repeat(shift) + character.repeat(TEXT_MAX_BYTES);
       const kept = 'x'.repeat(shift) + character.repeat(Math.floor((TEXT_MAX_BYTES - shift) / size));
-      return [`${character} after ${shift} x`, value, kept];
+      return [`many ${character} after ${shift} x`, value, kept];
     }),
   ),
 ];
 for (const [what, value, expected] of CUTS) {
-  test(`a long text is cut only between characters: ${what}`, () => {
+  test(`a text is cut only if it is too long, and only between characters: ${what}`, () => {
     const props = wire.props(wire.textProp('k', value), wire.textProp(value, 'v'), wire.textProp('l', 'w'));
     const input = decodedSinkInput({ name: value, props });
     assert.deepEqual({ ...input.props }, { k: expected, [expected]: 'v', l: 'w' });
@@ -180,7 +180,7 @@ test('the first 8 KiB of very large properties are kept', () => {
 
 test('the properties that records need are kept wherever they stand', () => {
   const needed = NEEDED_KEYS.map((key) => wire.textProp(key, key.toUpperCase()));
-  // The large properties use up all bytes, and the many small ones all entries.
+  // The large values use up the bytes, and the small values use up the places.
   for (const bytesPerValue of [1019, 10]) {
     const { props } = decodedSinkInput({ props: wire.props(...manyProps(bytesPerValue), ...needed) });
     for (const key of NEEDED_KEYS) assert.equal(props[key], key.toUpperCase());
@@ -188,11 +188,11 @@ test('the properties that records need are kept wherever they stand', () => {
   }
 });
 
-test('the first 512 records of a list are kept, and the others skipped', () => {
+test('the first 512 records of a list are kept, and the others are skipped', () => {
   const records = Array.from({ length: 600 }, (_, index) => wire.sinkInput({ index }));
   const list = decode('GET_SINK_INPUT_INFO_LIST', records.flat());
   assert.deepEqual([list.length, list.at(-1)?.index], [512, 511]);
-  // The skipped records are decoded, too, so a broken one behind them is found.
+  // The skipped records are decoded, too, so a broken record behind them is found.
   assert.throws(() => decode('GET_SINK_INPUT_INFO_LIST', [...records.flat(), ascii('L')]), WireError);
 });
 
@@ -242,10 +242,10 @@ test('a port in the form of another version is a violation', () => {
     assert.throws(() => decode('GET_SINK_INFO', wire.sink({ ports: [bytes] }), { version }), WireError);
 });
 
-test('a sink has no field for an absent state, card, monitor or description', () => {
+test('a sink without a state, card, monitor or description has undefined in these fields', () => {
   const sink = decode('GET_SINK_INFO', wire.sink({ state: 0xffffffff }));
-  const absent = ['state', 'card', 'monitorSource', 'description', 'monitorSourceName'] as const;
-  for (const field of absent) assert.equal(sink[field], undefined, field);
+  const absentFields = ['state', 'card', 'monitorSource', 'description', 'monitorSourceName'] as const;
+  for (const field of absentFields) assert.equal(sink[field], undefined, field);
 });
 
 test('positions of many channels are read in their order', () =>
@@ -257,11 +257,11 @@ const BAD_BOOLEAN = SINK_INPUT.map((byte) => (byte === ascii('0') ? ascii('2') :
 const SERVER = serverInfo(null, 1);
 /** The last two bytes are the number of channels and the position of the only channel. */
 const TOO_FEW_POSITIONS = SERVER.with(-2, 200);
-/** A sink input with one property, whose value is wrong. */
-const sinkInputWithProperty = (...value: Bytes[]): Bytes =>
-  wire.sinkInput({ props: [ascii('P'), ...wire.text('k'), ...value.flat()] });
+/** A sink input with one property, which has these bytes after its key. */
+const sinkInputWithProperty = (...bytesAfterKey: Bytes[]): Bytes =>
+  wire.sinkInput({ props: [ascii('P'), ...wire.text('k'), ...bytesAfterKey.flat()] });
 const END_OF_LIST: Bytes = [ascii('N')];
-/** A blob begins with the tag `x` and its length. A u32 becomes such a beginning if it gets this tag. */
+/** A blob begins with the tag `x` and the blob's length. A u32 with this tag is such a beginning. */
 const TOO_LONG = sinkInputWithProperty(wire.u32(1e9), wire.u32(1e9).with(0, ascii('x')));
 const VOLUME: Bytes = [ascii('V'), 0, 0, 0, 1];
 const WRONG_TYPE = sinkInputWithProperty(VOLUME, wire.blob([97]), END_OF_LIST);
@@ -281,7 +281,7 @@ const VIOLATIONS: readonly ViolationRow[] = [
   ['no end of a text', 'GET_SERVER_INFO', [ascii('t'), 97, 98], /without its end/],
   ['no name', 'GET_SINK_INFO', [...wire.u32(1), ...wire.text(null)], /expected text, got noText/],
   ['the empty payload', 'GET_SERVER_INFO', [], /got the end of the frame/],
-  ['a word cut short', 'GET_SINK_INPUT_INFO', [ascii('L'), 0, 0], /ends within 4 bytes/],
+  ['a u32 cut short', 'GET_SINK_INPUT_INFO', [ascii('L'), 0, 0], /ends within 4 bytes/],
   ['a boolean that is neither true nor false', 'GET_SINK_INPUT_INFO', BAD_BOOLEAN, /expected/],
   ['more channels than bytes', 'GET_SERVER_INFO', TOO_FEW_POSITIONS, /ends within 200/],
   ['a byte left over', 'GET_SERVER_INFO', [...SERVER, 0], /1 bytes left over/],

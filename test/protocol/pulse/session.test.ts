@@ -25,9 +25,9 @@ const SERVER_CHANGED = 0x17;
 const SINK_INPUT_REMOVED = 0x22;
 
 /**
- * Requests a mute, and adds to the log how the request with this name has ended. The default deadline is
- * 5,000 ms after `now` (OPTIONS of conversation.ts). Requests of a session from `ready` have the tags 2, 3,
- * 4 and so on.
+ * Requests a mute. When the request ends, `log` gets `name` and the result. The default deadline is 5,000 ms
+ * after `now` (OPTIONS of conversation.ts). Requests of a session from `ready` have the tags 2, 3, 4 and so
+ * on.
  */
 function requestMute(session: Session, log: string[], name: string, now = 0, deadlineMs?: number): void {
   session.request(
@@ -42,7 +42,7 @@ function requestMute(session: Session, log: string[], name: string, now = 0, dea
 const FRAME_HEADER_BYTES = 20;
 /** A u32 is its type tag and four bytes. */
 const U32_BYTES = 5;
-/** Takes what the session has written, and returns the command in its first frame, as the bytes of a u32. */
+/** Takes the session's output, and returns the command of the first frame, as the bytes of a u32. */
 const firstCommand = (session: Session): number[] =>
   written(session).slice(FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + U32_BYTES);
 
@@ -109,7 +109,7 @@ test('a request without an answer in time is settled, and its late answer is ign
   }
 });
 
-test('only as many requests as allowed are pending, and a request that timed out counts until its answer comes', () => {
+test('at most pendingMax requests are without an answer, and one that has timed out counts until its answer comes', () => {
   const { session } = ready();
   const log: string[] = [];
   const refused: string[] = [];
@@ -126,7 +126,7 @@ test('only as many requests as allowed are pending, and a request that timed out
   assert.equal(refused.length, 2);
 });
 
-test('each request is settled once, also one after the end, and the end is reported once', () => {
+test('each request is settled exactly once, even a request after the end, and the end is reported once', () => {
   const log: string[] = [];
   const session = new Session(OPTIONS, {
     onReady: () => log.push('ready'),
@@ -141,7 +141,7 @@ test('each request is settled once, also one after the end, and the end is repor
   requestMute(session, log, 'c', 5_000);
 
   session.close({ kind: 'peer-closed' });
-  // The session has ended, so nothing of this has an effect, except that `d` fails.
+  // The session has ended, so the calls below have no effect, except that `d` fails.
   session.close({ kind: 'stopped' });
   session.receive(join(reply(4), event(SINK_CHANGED, 1), Uint8Array.of(1, 2, 3)));
   session.expire(99_999);
@@ -205,11 +205,11 @@ for (const [what, answer] of [
 
 const ACCESS = { code: 1, name: 'ACCESS', meaning: 'access denied' } as const;
 const INVALID = { code: 3, name: 'INVALID', meaning: 'invalid argument' } as const;
-const NO_AUTH: ClosedReason = { kind: 'auth-refused', command: 'AUTH', fault: ACCESS };
-const NO_NAME: ClosedReason = { kind: 'auth-refused', command: 'SET_CLIENT_NAME', fault: INVALID };
+const AUTH_REFUSED: ClosedReason = { kind: 'auth-refused', command: 'AUTH', fault: ACCESS };
+const NAME_REFUSED: ClosedReason = { kind: 'auth-refused', command: 'SET_CLIENT_NAME', fault: INVALID };
 const HANDSHAKES: readonly (readonly [what: string, answers: Uint8Array[], reason: ClosedReason])[] = [
-  ['an AUTH that is refused', [error(0, 1)], NO_AUTH],
-  ['a name that is refused', [reply(0, u32(35)), error(1, 3)], NO_NAME],
+  ['an AUTH that is refused', [error(0, 1)], AUTH_REFUSED],
+  ['a name that is refused', [reply(0, u32(35)), error(1, 3)], NAME_REFUSED],
   ['a server that is too old', [reply(0, u32(31))], { kind: 'version-unsupported', version: 31 }],
 ];
 for (const [what, answers, reason] of HANDSHAKES) {
@@ -235,7 +235,7 @@ test('the handshake has one deadline for both steps, and the session ends at thi
 
 const VIOLATIONS: readonly (readonly [what: string, bytes: Uint8Array, detail: RegExp])[] = [
   ['an unknown command', wire.command(104, NO_TAG), /unknown command 104/],
-  ['a request of ours sent back', wire.command(AUTH, 0, u32(35)), /unknown command 8/],
+  ['a command that only a client may send', wire.command(AUTH, 0, u32(35)), /unknown command 8/],
   ['a reply to no request', reply(77), /tag 77/],
   ['an event of an unknown kind', event(0x1f, 1), /unknown kind/],
   ['an event cut short', wire.command(SUBSCRIBE_EVENT, NO_TAG, u32(0)), /expected u32/],

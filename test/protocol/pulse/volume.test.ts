@@ -18,12 +18,12 @@ test('every hundredth from 0 to 1 is read exactly as it was set', () => {
   }
 });
 
-/** The raw volume of each fraction. It is from 0 to 0x7fffffff (PA_VOLUME_MAX). */
+/** The raw volume of each fraction. A raw volume is from 0 to 0x7fffffff (PA_VOLUME_MAX). */
 const RAW = { '0': 0, '1': 0x10000, '0.5': 0x8000, '1.53': 100270, '-1': 0, '1e9': 0x7fffffff };
 for (const [fraction, raw] of Object.entries(RAW))
   test(`the volume ${fraction} is ${raw} as a raw volume`, () => assert.equal(rawOf(Number(fraction)), raw));
 
-test('the single figure for all channels is that of the loudest channel, also above 100 %', () => {
+test('the volume for all channels is that of the loudest channel, also above 100 %, and 0 without channels', () => {
   assert.equal(loudestFractionOf([0x8000, 0x10000]), 1);
   assert.equal(loudestFractionOf([98304, 0]), 1.5);
   assert.equal(loudestFractionOf([]), 0);
@@ -43,7 +43,7 @@ const REAR_LEFT = 5;
 const REAR_RIGHT = 6;
 const SUBWOOFER = 7;
 const STEREO = [FRONT_LEFT, FRONT_RIGHT];
-/** Other positions on the left. Each position plus 1 is the opposite position on the right. */
+/** Positions on the left, except FRONT_LEFT. Each position plus 1 is the opposite position on the right. */
 const LEFT_POSITIONS = [5, 8, 10, 45, 48];
 
 /**
@@ -72,7 +72,10 @@ for (const [volume, map, balance] of BALANCES) {
     assert.equal(balanceOf(volume, map), balance));
 }
 
-/** Only a pair of one left and one right channel has parts. */
+/**
+ * A channel's part is its volume divided by that of the loudest channel. Only stereo channels have parts: one
+ * channel on the left, and one on the right.
+ */
 const CHANNEL_PARTS: readonly (readonly [balance: number, map: number[], parts: number[] | undefined])[] = [
   [0, STEREO, [1, 1]],
   [-1, STEREO, [1, 0]],

@@ -1,5 +1,5 @@
-// Resolves texts as if they were files of the configuration. `FULL_SETTINGS` are the settings of
-// `FULL_YAML`, in which each key has another value than its default.
+// Resolves texts as if they were files of the configuration. In `FULL_YAML` each key has another value than
+// its default. `FULL_SETTINGS` are the settings of this text.
 
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
@@ -120,8 +120,9 @@ const { pulseaudio, ...otherSections } = parse(FULL_YAML);
 const { serve_cookie: serveCookie, ...audio } = pulseaudio;
 
 /**
- * The settings of `FULL_YAML`. Most are taken from the text. Written out are those that have another form or
- * name than in the text, that come from another section (`apiPort`), or that have no key (`actsByItself`).
+ * The settings of `FULL_YAML`. Most are taken from the text. This constant spells out the settings that have
+ * another form or name than in the text, that come from another section (`apiPort`), or that have no key
+ * (`actsByItself`).
  */
 export const FULL_SETTINGS: Settings = {
   ...otherSections,

@@ -1,4 +1,4 @@
-// `pulseaudio.groups`: the accepted values, and the line for each error.
+// `pulseaudio.groups`: the accepted values, and the problem that each refused value causes.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// `pulseaudio.listen` and `listenLatency`: the accepted values, and the line for each error.
+// `pulseaudio.listen` and `listenLatency`: the accepted values, and the problem that each refused value
+// causes.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

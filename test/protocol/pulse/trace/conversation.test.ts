@@ -1,4 +1,5 @@
-// The trace of unknown and malformed messages, of secrets and of shared memory. Nothing throws.
+// Tests the trace of unknown and malformed messages, of the cookie, and of shared memory. Tests also that no
+// bytes make the trace throw.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -71,11 +72,11 @@ test('bytes that are no value are counted', () => {
 
 const COOKIE = Array.from({ length: 256 }, (_, index) => 0x41 + (index % 26));
 const SECRET = String.fromCharCode(...COOKIE.slice(0, 8));
-/** The cookie with the type tag of a text before it, and the 0 that ends a text. */
+/** The type tag of a text, the cookie, and the 0 that ends a text. */
 const COOKIE_AS_TEXT = [0x74, ...COOKIE, 0];
 
 for (const [form, fields] of [
-  ['as it should be', [wire.u32(35), wire.blob(COOKIE)]],
+  ['in the usual form', [wire.u32(35), wire.blob(COOKIE)]],
   ['as a text', [wire.u32(35), COOKIE_AS_TEXT]],
   ['as properties', [wire.u32(35), wire.props(wire.prop('cookie', COOKIE))]],
   ['in front of the version', [COOKIE_AS_TEXT, wire.u32(35)]],
@@ -87,7 +88,7 @@ for (const [form, fields] of [
     assert.equal(decoded.command, 'AUTH');
     assert.ok(!JSON.stringify(decoded).includes(SECRET));
     // An AUTH of another form is traced without its values, because each of them may be the cookie.
-    const isUsual = form === 'as it should be';
+    const isUsual = form === 'in the usual form';
     assert.equal(decoded.fields['cookie'], isUsual ? '256 bytes' : undefined);
     assert.equal(decoded.problem === undefined, isUsual);
   });
@@ -96,8 +97,8 @@ for (const [form, fields] of [
 const SHARED_MEMORY_FLAG = 0x80000000;
 const MEMFD_FLAG = 0x40000000;
 /**
- * A version word has the version, and perhaps flags of shared memory. `|` may make a negative number of
- * them, and `>>> 0` makes it positive again.
+ * A version word has the version, and perhaps flags of shared memory. The result of `|` may be negative, and
+ * `>>> 0` makes it positive again.
  */
 const authFrame = (versionWord: number) =>
   Buffer.from(wire.command(AUTH, 0, wire.u32(versionWord >>> 0), wire.blob(COOKIE)));
@@ -105,20 +106,20 @@ const replyFrame = (versionWord: number): Buffer => Buffer.from(wire.reply(0, wi
 
 test('shared memory is declined in AUTH and in its reply, and nothing else is changed', () => {
   const conversation = newConversation();
-  for (const [from, offer, expected, declined] of [
+  for (const [from, frame, expected, declined] of [
     ['client', authFrame(SHARED_MEMORY_FLAG | MEMFD_FLAG | 35), authFrame(35), ['shm', 'memfd']],
     ['server', replyFrame(SHARED_MEMORY_FLAG | 35), replyFrame(35), ['shm']],
     // AUTH has had its reply, so this second reply answers no known request, and stays as it is.
     ['server', replyFrame(SHARED_MEMORY_FLAG | 35), replyFrame(SHARED_MEMORY_FLAG | 35), []],
   ] as const) {
-    assert.deepEqual(conversation.read(from, offer).declined, declined);
-    assert.deepEqual(offer, expected, 'the bytes are changed in place');
+    assert.deepEqual(conversation.read(from, frame).declined, declined);
+    assert.deepEqual(frame, expected, 'the bytes are changed in place');
   }
 });
 
 /**
- * The byte values of the cookie. The malformed frames below have them nowhere else. `L` is left out, because
- * it is also the type tag of a u32.
+ * The byte values of the cookie. The malformed frames below have them only in the cookie. `L` is left out,
+ * because it is also the type tag of a u32.
  */
 const COOKIE_VALUES = new Set(COOKIE.filter((byte) => byte !== 'L'.charCodeAt(0)));
 
@@ -139,7 +140,7 @@ test('withoutCookie returns AUTH in any form without the cookie, and another com
     wire.command(AUTH, 0, COOKIE_AS_TEXT, wire.u32(35)),
     wire.command(AUTH, 0, cookieAsBytes, wire.u32(35)),
     wire.command(AUTH, 0, wire.u32(35), cookieWithoutLength),
-    // The number of the request is missing.
+    // The tag of the request is missing.
     wire.framed([...wire.u32(AUTH), ...COOKIE_AS_TEXT]),
   ]) {
     const kept = trace.withoutCookie(Buffer.from(malformed));
@@ -151,7 +152,7 @@ test('withoutCookie returns AUTH in any form without the cookie, and another com
   assert.deepEqual(trace.withoutCookie(otherCommand), otherCommand);
 });
 
-test('the trace finds the number and tag in a command, and the header in a frame with audio data', () => {
+test('the trace finds the code and the tag of a command, and the header of a frame with audio data', () => {
   assert.deepEqual(trace.commandAndTagOf(authFrame(35)), { command: AUTH, tag: 0 });
   const channel = 2;
   // `framed` takes the upper word of the offset, so 1 stands for 2 ** 32. Flag 1 is the seek `absolute`.
@@ -164,7 +165,7 @@ test('the trace finds the number and tag in a command, and the header in a frame
   });
 });
 
-test('the requests that wait for a reply are bounded', () => {
+test('the trace remembers a bounded number of requests that wait for a reply', () => {
   const conversation = newConversation();
   for (let tag = 0; tag < 5000; tag += 1)
     conversation.read('client', Buffer.from(wire.command(GET_SERVER_INFO, tag)));
@@ -183,8 +184,8 @@ test(`no bytes make the trace throw, seed ${SEED}`, () => {
     const bytes = Buffer.from(frames[random.below(frames.length)] ?? []);
     for (let change = random.below(8); change > 0; change -= 1)
       bytes[HEADER_BYTES + random.below(bytes.length - HEADER_BYTES)] = random.below(256);
-    // Most captured replies have tag 2. So the trace reads them as the reply to this request.
-    // There are 105 commands. The field of AUTH is its version, and only 32 to 35 are known.
+    // Most captured replies have tag 2. The random request has the same tag, so such a reply answers it.
+    // There are 105 commands. For AUTH the random field is the version, and only versions 32 to 35 are known.
     const randomCode = random.below(105);
     const randomField = wire.u32(random.below(40));
     conversation.read('client', Buffer.from(wire.command(randomCode, 2, randomField)));

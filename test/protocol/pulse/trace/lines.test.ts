@@ -1,5 +1,5 @@
-// Tests the form of a trace's lines. Also tests that no text from elsewhere moves a terminal's cursor or
-// ends a line.
+// Tests the form of a trace's lines. Also tests that no text in a line moves a terminal's cursor or ends the
+// line.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -55,9 +55,9 @@ const ROWS: readonly (readonly [line: TraceLine, text: string])[] = [
   [{ ...TIME_AND_CONNECTION, from: 'client', note: 'malformed: x' }, '   1.250000 #3 > malformed: x'],
 ];
 for (const [line, text] of ROWS)
-  test(`a message is printed as: ${text}`, () => assert.equal(textLine(line), text));
+  test(`a line is printed as: ${text}`, () => assert.equal(textLine(line), text));
 
-test('JSON has the members of a line, without empty lists', () => {
+test('JSON has the members of a line, but no empty list `unnamed` or `declined`', () => {
   const otherMembers = {
     ...TIME_AND_CONNECTION,
     from: 'client',
@@ -84,7 +84,7 @@ test('control characters are escaped, also in keys', () => {
   assert.deepEqual(fields, { name: HOSTILE, props: { [HOSTILE]: HOSTILE } });
 });
 
-test('control characters in a note are escaped, also in the path of a socket', () => {
+test('control characters in a note are escaped, for example in the path of a socket', () => {
   const line: TraceLine = { ...TIME_AND_CONNECTION, note: `no sound server: connect ENOENT /${HOSTILE}` };
   for (const text of [textLine(line), jsonLine(line)]) assert.match(text, PRINTABLE_ASCII);
 });

@@ -14,7 +14,7 @@ import { decode } from '../decoded.js';
 const HEADER_BYTES = 20;
 /** The channel of frames without audio data. */
 const COMMAND_CHANNEL = 0xffffffff;
-/** This stands for the command or the tag of a frame that has none. */
+/** This stands for a missing command or a missing tag of a frame. */
 const NONE = 0xffffffff;
 
 const numberOf = (name: string): number => MESSAGES.findIndex((message) => message.name === name);
@@ -29,7 +29,7 @@ function conversationOf(version: number): Conversation {
   return conversation;
 }
 
-test('the numbers of commands are those of the protocol, as the daemon has them', () => {
+test('each command has the same number in the trace as in the daemon, and the trace has all commands', () => {
   for (const [name, { code }] of Object.entries(COMMANDS)) assert.equal(MESSAGES[code]?.name, name);
   for (const [name, code] of Object.entries(FROM_SERVER)) assert.equal(MESSAGES[code]?.name, name);
   // native-common.h of PulseAudio 17 has this command last, before PA_COMMAND_MAX.
@@ -67,12 +67,13 @@ for (const capture of GOLDEN.files) {
         conversation.read('client', Buffer.from(wire.command(numberOf(request), tag)));
       }
       const from = capture.file.startsWith('client') ? 'client' : 'server';
-      const read = conversation.read(from, bytes.subarray(offset, offset + HEADER_BYTES + length));
-      assert.deepEqual([read.unnamed, read.problem], [[], undefined], String(read.command));
-      assert.equal(read.command, MESSAGES[command ?? NONE]?.name);
-      if (command === numberOf('REPLY')) assert.equal(read.answers, request);
+      const decoded = conversation.read(from, bytes.subarray(offset, offset + HEADER_BYTES + length));
+      assert.deepEqual([decoded.unnamed, decoded.problem], [[], undefined], String(decoded.command));
+      assert.equal(decoded.command, MESSAGES[command ?? NONE]?.name);
+      if (command === numberOf('REPLY')) assert.equal(decoded.answers, request);
       // `count` belongs to a reply with a single field, the list of records.
-      if (capture.count !== undefined) assert.equal(Object.values(read.fields).flat().length, capture.count);
+      if (capture.count !== undefined)
+        assert.equal(Object.values(decoded.fields).flat().length, capture.count);
     }
   });
 }
@@ -85,7 +86,7 @@ test('the values of a record are those that the daemon reads', () => {
   const bytes = GOLDEN.read({ file: 'pipewire-sink-inputs-1.bin' });
   const conversation = conversationOf(35);
   conversation.read('client', Buffer.from(wire.command(numberOf('GET_SINK_INPUT_INFO_LIST'), 2)));
-  const read = conversation.read('server', bytes);
+  const decoded = conversation.read('server', bytes);
   const COMMAND_AND_TAG_BYTES = 10;
   const records = decode('GET_SINK_INPUT_INFO_LIST', bytes.subarray(HEADER_BYTES + COMMAND_AND_TAG_BYTES));
   // The trace has words where the daemon has numbers.
@@ -95,5 +96,5 @@ test('the values of a record are those that the daemon reads', () => {
     channelMap: ['front-left', 'front-right'],
     format: { ...format, encoding: 'pcm' },
   }));
-  assert.deepEqual(throughJson(read.fields), throughJson({ sinkInputs: expected }));
+  assert.deepEqual(throughJson(decoded.fields), throughJson({ sinkInputs: expected }));
 });
