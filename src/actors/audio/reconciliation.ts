@@ -49,10 +49,14 @@ export class Reconciliation {
   #endRound(connection: SoundConnection): void {
     const { state } = connection;
     const lacksDefault = state.sinks.size > 0 && state.defaultSink() === undefined;
-    this.#roundsWithoutDefault = lacksDefault ? this.#roundsWithoutDefault + 1 : 0;
-    if (!lacksDefault) this.#roundsBeforeReplacing = 1;
-    const mustReplace = lacksDefault && this.#roundsWithoutDefault >= this.#roundsBeforeReplacing;
-    if (!mustReplace) {
+    if (!lacksDefault) {
+      this.#roundsWithoutDefault = 0;
+      this.#roundsBeforeReplacing = 1;
+      connection.readAll();
+      return;
+    }
+    this.#roundsWithoutDefault += 1;
+    if (this.#roundsWithoutDefault < this.#roundsBeforeReplacing) {
       connection.readAll();
       return;
     }
