@@ -35,6 +35,8 @@ function fileFor(shell: Shell): string {
 /** The keys that somebody types, and what `PRINT_ARGUMENTS` prints after the completion. */
 const TYPED: readonly (readonly [keys: string, line: string])[] = [
   ['tonearm c\t', '[ctl]'],
+  ['tonearm --al\t', '[--allow-root]'],
+  ['tonearm ctl --v\t', '[ctl --version]'],
   ['tonearm ctl output-vol\t', '[ctl output-volume]'],
   ['tonearm ctl --node kitchen output-vol\t', '[ctl --node kitchen output-volume]'],
   // No space follows a completion that ends with `=`, so that the value can be typed next.

@@ -52,7 +52,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     const waitUntilGroupPlaysAt = (server: SoundServer, outputs: readonly string[]) =>
       until(`the group plays at ${outputs.join(' and ')}`, async () => {
-        return (await outputsOfGroup(server)).join() === [...outputs].sort().join();
+        // If the wait is in vain, its error says at which outputs the group plays.
+        assert.deepEqual(await outputsOfGroup(server), [...outputs].sort());
+        return true;
       });
 
     test('a group is listed as an output with its own volume, and the streams from the group to its outputs are not listed as clients', async (t) => {

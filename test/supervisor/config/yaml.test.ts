@@ -47,6 +47,11 @@ testProblems(
   '*x',
   'a:1:1: syntax: the alias "*x" has no anchor before it',
 );
+testProblems(
+  'an alias before its anchor is refused',
+  'api: {hosts: [*a, &a one]}',
+  'a:1:15: syntax: the alias "*a" has no anchor before it',
+);
 const TOO_LARGE = 'its aliases or its nesting make it too large';
 testProblems('an alias inside its own anchor is refused', 'a: &a {b: *a}', `a:1:1: syntax: ${TOO_LARGE}`);
 /** Almost 64 KiB, the most that a file may have (`FILE_MAX_BYTES` in load.ts). */
